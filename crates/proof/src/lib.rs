@@ -1,0 +1,1 @@
+//! Placeholder root; replaced by the crate itself.

@@ -1,0 +1,3 @@
+//! The one command people type.
+
+fn main() {}
