@@ -1,0 +1,100 @@
+//! The command table: every command, its flags, its help and its example, in one place.
+//!
+//! Completions and man pages are made from [`Cli`] too, so nothing else may describe the commands.
+//! The work itself is in one module per command, and each such module has the same face:
+//!
+//! ```ignore
+//! #[derive(clap::Args, Debug)]
+//! pub(crate) struct Args { … }                       // doc comments become the help
+//! pub(crate) const EXAMPLE: &str = "Example:\n  sealward NAME …";
+//! pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure>;
+//! ```
+//!
+//! A new command is a `mod` line in `main.rs`, a variant of [`Command`] and an arm in [`dispatch`].
+//! Commands are blocking; only `hub` builds a runtime. `Home` finds nothing on disk by itself: it is a folder name.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::health;
+use crate::home::Home;
+use crate::output::{Exit, Failure, Output};
+
+/// Agents propose, you seal, nothing else runs.
+#[derive(Parser, Debug)]
+#[command(
+    name = "sealward",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Example:\n  sealward up\n\nExit codes: 0 done, 1 refused or a finding, 2 wrong use, 3 could not (disk, network, hub)."
+)]
+pub(crate) struct Cli {
+    /// Folder with pins, token, grants and the hub's files [default: ~/.local/share/sealward]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    home: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Ask the hub whether it is well; exit 0 or 1
+    #[command(after_help = health::EXAMPLE)]
+    Health(health::Args),
+}
+
+/// Parses the arguments and runs the command.
+///
+/// # Errors
+/// Whatever the command could not or would not do; help and wrong use are not errors but exits.
+pub(crate) fn run<I>(args: I, out: &mut Output) -> Result<Exit, Failure>
+where
+    I: IntoIterator<Item = OsString>,
+{
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(wrong) => return Ok(out.usage(&wrong)),
+    };
+    let home = Home::choose(cli.home)?;
+    dispatch(&cli.command, &home, out)
+}
+
+fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        Command::Health(args) => health::run(args, home, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    /// Walks the table, so that a command without an example fails here and not in front of a reader.
+    fn without_example(command: &clap::Command, path: &str, missing: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if !help.contains(&format!("Example:\n  {path}")) {
+            missing.push(path.to_owned());
+        }
+        for sub in command.get_subcommands() {
+            without_example(sub, &format!("{path} {}", sub.get_name()), missing);
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_that_begins_with_its_own_name() {
+        let mut missing = Vec::new();
+        without_example(&Cli::command(), "sealward", &mut missing);
+        assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_command_table_is_sound() {
+        Cli::command().debug_assert();
+    }
+}
