@@ -82,6 +82,30 @@ pub const LOGIN_LIFE_MS: i64 = 12 * 60 * 60 * 1000;
 /// A login answer must be younger than this, ms, also to resume after a pause.
 pub const LOGIN_ANSWER_MS: i64 = 60 * 1000;
 
+/// Connections a hub holds at once: 64 polls each for 12 tokens, browsers and short requests beside them; far under the
+/// 1024 descriptors a process has by default once files are counted.
+pub const CONNECTIONS: usize = 900;
+/// A request's head must have come within this, ms, and a TLS hello too; an idle connection is closed after it.
+pub const HEAD_MS: u64 = 15 * 1000;
+/// A request's head, bytes: a bearer token, cookies of neighbours on localhost and the rest.
+pub const HEAD_BYTES: usize = 64 * 1024;
+/// A request's body may pause this long between two parts, ms.
+pub const BODY_PAUSE_MS: u64 = 10 * 1000;
+/// After a failed accept (out of descriptors), ms; and what a peer that is turned away has to read why.
+pub const ACCEPT_PAUSE_MS: u64 = 100;
+/// Open requests have this long to finish when a hub stops, ms.
+pub const STOP_MS: u64 = 10 * 1000;
+/// Between two signs of life on an idle event stream, ms: under the 60 s after which proxies hang up.
+pub const STREAM_IDLE_MS: u64 = 20 * 1000;
+/// The longest undo window that can be configured, s: an approve lives 15 minutes at the least where that is its default.
+pub const UNDO_S_MAX: u32 = 600;
+/// The longest lifetime of an item that can be configured, s: a day, as long as an approve may live.
+pub const LIFETIME_S_MAX: u32 = 24 * 60 * 60;
+/// The highest cap or rate that can be configured.
+pub const CAP_MAX: u32 = 100_000;
+/// Login and enrolment tries of everybody together, a minute: each may cost a signature check of 0.1 ms.
+pub const DOOR_PER_MINUTE: u32 = 600;
+
 /// A record of a log, bytes with its line end: the largest input, escaped, and the frame.
 pub const RECORD_BYTES: usize = 2 * 1024 * 1024;
 /// A segment of the broker's log, bytes.
