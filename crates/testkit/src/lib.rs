@@ -12,6 +12,7 @@
     reason = "test support: a failure here is the failure of the test that called it"
 )]
 
+mod desk;
 mod golden;
 mod http;
 mod item;
@@ -22,7 +23,9 @@ mod program;
 mod temp;
 mod terminal;
 mod wait;
+mod world;
 
+pub use desk::Desk;
 pub use golden::Golden;
 pub use http::{Answer, Http};
 pub use item::{Fields, hash_item, new_id, random_hex};
@@ -33,6 +36,7 @@ pub use program::{Program, Run, Running};
 pub use temp::Temp;
 pub use terminal::Terminal;
 pub use wait::{now_ms, until, within};
+pub use world::World;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

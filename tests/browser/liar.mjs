@@ -1,0 +1,60 @@
+// A hub that lies: a proxy between page and hub that changes any member of any JSON answer on its way.
+
+import http from 'node:http';
+
+/** Listens on a free loopback port and passes everything on to the hub at `port`, unchanged until told to lie. */
+export async function startLiar(port) {
+  let lie = null;
+  let told = 0;
+  const server = http.createServer((request, response) => {
+    const options = { host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers };
+    const onward = http.request(options, (answer) => {
+      const mine = lie && request.url.startsWith(lie.path)
+        && (answer.headers['content-type'] ?? '').startsWith('application/json');
+      if (!mine) {
+        response.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(response);
+        return;
+      }
+      const parts = [];
+      answer.on('data', (part) => parts.push(part));
+      answer.on('end', () => {
+        const body = Buffer.concat(parts).toString();
+        const changed = change(body, lie);
+        if (changed !== body) told += 1;
+        const headers = { ...answer.headers, 'content-length': Buffer.byteLength(changed) };
+        delete headers['transfer-encoding'];
+        response.writeHead(answer.statusCode, headers);
+        response.end(changed);
+      });
+    });
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    request.pipe(onward);
+  });
+  await new Promise((ready) => { server.listen(0, '127.0.0.1', ready); });
+  return {
+    port: server.address().port,
+    lie(next) { lie = next; told = 0; },
+    /** Stops lying; says how many answers were changed. */
+    truth() { lie = null; return told; },
+    close() { server.closeAllConnections(); server.close(); },
+  };
+}
+
+/** Sets the member at `at` (`*` is every member of an array) to `to`, or drops it when `to` is left out. */
+function change(body, { at, to }) {
+  const tree = JSON.parse(body);
+  walk(tree, at, to);
+  return JSON.stringify(tree);
+}
+
+function walk(node, [first, ...rest], to) {
+  if (node === null || typeof node !== 'object') return;
+  const keys = first === '*' ? Object.keys(node) : [first];
+  for (const key of keys) {
+    if (rest.length > 0) walk(node[key], rest, to);
+    else if (to === undefined) delete node[key];
+    else node[key] = to;
+  }
+}
