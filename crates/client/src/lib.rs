@@ -1,1 +1,122 @@
-//! Placeholder root; replaced by the crate itself.
+//! The hub's machine API as a library: asks with their long poll, messages, trust, pause and health, over blocking HTTP.
+//!
+//! Deliberately not here: checking a proof (`proof`), deciding what an answer means (`executor`), retries.
+//! Executors and the automatic reviewer may depend on this crate; it depends on `proto` alone.
+//!
+//! Invariant: every call ends within the time it is given and reads a bounded answer, and a token leaves this
+//! machine only encrypted. Everything returned is the hub's word: availability is all the hub is trusted for.
+
+mod address;
+mod error;
+mod wire;
+
+use std::path::Path;
+use std::time::Duration;
+
+use proto::api::{AskState, Asked, Close, MachineMe, Messages, NewAsk, Trust};
+use proto::limits::{ANSWER_BYTES, WAIT_S_MAX};
+use proto::{ItemId, Status};
+
+pub use address::{Address, BadAddress};
+pub use error::{CallError, DETAIL_BYTES, Refused};
+pub use wire::{SetUpError, Token};
+
+use wire::Wire;
+
+/// What a long poll may take beyond the wait it asked for, for the way there and back.
+pub const POLL_SLACK: Duration = Duration::from_secs(5);
+
+/// A machine's connection to its hub. Cloning shares the connection.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    wire: Wire,
+}
+
+impl Hub {
+    /// Sets up a client; nothing is sent yet. `ca_file` (PEM) replaces the system's certificates for https.
+    ///
+    /// # Errors
+    /// [`SetUpError`] where https is wanted and no trusted certificate can be read.
+    pub fn new(address: Address, token: Option<Token>, ca_file: Option<&Path>) -> Result<Self, SetUpError> {
+        Ok(Self { wire: Wire::new(address, token, ca_file)? })
+    }
+
+    /// Who the token says we are, and the hub's clock: `GET /api/me`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn me(&self, limit: Duration) -> Result<MachineMe, CallError> {
+        self.wire.get("/api/me", limit, ANSWER_BYTES)
+    }
+
+    /// Asks: `POST /api/asks`. The same ask again is answered with where it stands.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn ask(&self, ask: &NewAsk, limit: Duration) -> Result<Asked, CallError> {
+        self.wire.post("/api/asks", ask, limit, ANSWER_BYTES)
+    }
+
+    /// Where an ask stands, after at most `wait` (whole seconds, 55 at most): `GET /api/asks/{id}`.
+    ///
+    /// # Errors
+    /// [`CallError`], after `wait` and [`POLL_SLACK`] at the latest.
+    pub fn ask_state(&self, id: &ItemId, wait: Duration) -> Result<AskState, CallError> {
+        let seconds = wait.as_secs().min(WAIT_S_MAX);
+        let limit = Duration::from_secs(seconds) + POLL_SLACK;
+        self.wire.get(&format!("/api/asks/{id}?wait={seconds}"), limit, ANSWER_BYTES)
+    }
+
+    /// Withdraws an ask or says that it was answered elsewhere: `POST /api/asks/{id}/close`.
+    ///
+    /// # Errors
+    /// [`CallError`]; the hub refuses statuses other than cancelled and superseded.
+    pub fn close(&self, id: &ItemId, status: Status, limit: Duration) -> Result<Asked, CallError> {
+        self.wire.post(&format!("/api/asks/{id}/close"), &Close { status }, limit, ANSWER_BYTES)
+    }
+
+    /// Messages of people after number `since`: `GET /api/messages`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn messages(&self, since: u64, limit: Duration) -> Result<Messages, CallError> {
+        self.wire.get(&format!("/api/messages?since={since}&wait=0"), limit, ANSWER_BYTES)
+    }
+
+    /// Pins and revocations after number `since`: `GET /api/trust`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn trust(&self, since: u64, limit: Duration) -> Result<Trust, CallError> {
+        self.wire.get(&format!("/api/trust?since={since}&wait=0"), limit, ANSWER_BYTES)
+    }
+
+    /// Stops every release: `POST /api/pause`.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub fn pause(&self, limit: Duration) -> Result<(), CallError> {
+        let Paused {} = self.wire.post("/api/pause", &Nothing {}, limit, ANSWER_BYTES)?;
+        Ok(())
+    }
+
+    /// Whether the hub is well: `GET /healthz`, without a credential.
+    ///
+    /// # Errors
+    /// [`CallError`]; a hub that is not well refuses with 503.
+    pub fn health(&self, limit: Duration) -> Result<(), CallError> {
+        let Health { status } = self.wire.get("/healthz", limit, ANSWER_BYTES)?;
+        if status == "ok" { Ok(()) } else { Err(self.wire.bad_answer("its health is not `ok`".to_owned())) }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Nothing {}
+
+#[derive(serde::Deserialize)]
+struct Paused {}
+
+#[derive(serde::Deserialize)]
+struct Health {
+    status: String,
+}

@@ -48,6 +48,8 @@ pub const INPUT_BYTES: usize = 512 * 1024;
 pub const INPUT_DEPTH: usize = 64;
 /// A request's body, bytes: an input of 512 KiB escaped as a JSON string at worst doubles, and the other fields are small.
 pub const BODY_BYTES: usize = 2 * INPUT_BYTES + 64 * 1024;
+/// An answer of the hub that a machine reads, bytes: a page of 100 messages whose proofs are as large as can be, and their frame.
+pub const ANSWER_BYTES: usize = 100 * (PROOF_BYTES + 16 * 1024);
 /// What a hook reads from its agent, bytes: the input, the same again in a rewritten form, and the frame.
 pub const HOOK_STDIN_BYTES: usize = 1024 * 1024;
 /// The agent's own words about a call, bytes.
