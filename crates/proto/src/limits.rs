@@ -108,6 +108,17 @@ pub const CAP_MAX: u32 = 100_000;
 /// Login and enrolment tries of everybody together, a minute: each may cost a signature check of 0.1 ms.
 pub const DOOR_PER_MINUTE: u32 = 600;
 
+/// A command that a grant or a rule may match, bytes. A longer one goes to a person.
+pub const COMMAND_BYTES: usize = 10_000;
+/// Parts of a command that a grant or a rule may match. More go to a person.
+pub const COMMAND_PARTS: usize = 50;
+/// A grants file, bytes: a hundred grants of a page each.
+pub const GRANT_FILE_BYTES: usize = 256 * 1024;
+/// Grants in one set: each call is held against all of them.
+pub const GRANTS: usize = 1000;
+/// The highest quorum that can be asked for: one signature of each person fits one proof.
+pub const QUORUM_MAX: u32 = 16;
+
 /// A record of a log, bytes with its line end: the largest input, escaped, and the frame.
 pub const RECORD_BYTES: usize = 2 * 1024 * 1024;
 /// A segment of the broker's log, bytes.
