@@ -10,7 +10,7 @@
 //! pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure>;
 //! ```
 //!
-//! A new command is a `mod` line in `main.rs`, a variant of [`Command`] and an arm in [`dispatch`].
+//! A new command is a `mod` line in `commands.rs`, a variant of [`Command`] and an arm in [`dispatch`].
 //! Commands are blocking; only `hub` builds a runtime. `Home` finds nothing on disk by itself: it is a folder name.
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::health;
+use crate::commands::{health, hub};
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
 
@@ -42,6 +42,9 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run the hub alone, as servers do
+    #[command(after_help = hub::EXAMPLE)]
+    Hub(hub::Args),
     /// Ask the hub whether it is well; exit 0 or 1
     #[command(after_help = health::EXAMPLE)]
     Health(health::Args),
@@ -65,6 +68,7 @@ where
 
 fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     match command {
+        Command::Hub(args) => hub::run(args, home, out),
         Command::Health(args) => health::run(args, home, out),
     }
 }

@@ -1,4 +1,5 @@
-//! The folder everything of one machine user lives in, and the names inside it. Names only: it reads and writes nothing there.
+//! The folder everything of one machine user lives in, and the names inside it. What is in them is the
+//! business of the modules below.
 //!
 //! `~` comes from the user database, never from `$HOME`: an agent may set its own environment, and a hook that
 //! followed it would read the agent's pins.
@@ -36,8 +37,9 @@ impl Home {
     /// The user is not in the user database and no folder was given.
     pub(crate) fn choose(given: Option<PathBuf>) -> Result<Self, Failure> {
         let dir = match given {
-            Some(dir) => std::path::absolute(dir)
-                .map_err(|source| Failure::cannot(NoHome::NoDirectory { source }))?,
+            Some(dir) => {
+                std::path::absolute(dir).map_err(|source| Failure::cannot(NoHome::NoDirectory { source }))?
+            }
             None => user_folder().map_err(Failure::cannot)?.join(".local/share/sealward"),
         };
         Ok(Self { dir })
@@ -48,9 +50,69 @@ impl Home {
         &self.dir
     }
 
+    /// Every folder that `up` makes. The replay store is not among them: it is born with the first pin, and a
+    /// checker must be able to tell an empty one from a lost one.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let hub = self.hub();
+        let proposals = self.proposals();
+        vec![
+            self.dir.clone(),
+            self.dir.join("grants"),
+            self.dir.join("kept"),
+            self.dir.join("broker"),
+            hub,
+            proposals,
+        ]
+    }
+
+    /// The executors' configuration.
+    pub(crate) fn executor_config(&self) -> PathBuf {
+        self.dir.join("executor.toml")
+    }
+
+    /// The keys whose approvals the executors of this machine take.
+    pub(crate) fn pins(&self) -> PathBuf {
+        self.dir.join("approvers.json")
+    }
+
+    /// Where the executors remember what was used.
+    pub(crate) fn replay(&self) -> PathBuf {
+        self.dir.join("replay")
+    }
+
+    /// The hook's token.
+    pub(crate) fn token(&self) -> PathBuf {
+        self.dir.join("token")
+    }
+
     /// The hub's own folder.
     pub(crate) fn hub(&self) -> PathBuf {
         self.dir.join("hub")
+    }
+
+    /// The hub's configuration.
+    pub(crate) fn hub_config(&self) -> PathBuf {
+        self.hub().join("hub.toml")
+    }
+
+    /// The hub's name, made once.
+    pub(crate) fn hub_name(&self) -> PathBuf {
+        self.hub().join("name")
+    }
+
+    /// The keys whose signatures the hub takes.
+    pub(crate) fn hub_pins(&self) -> PathBuf {
+        self.hub().join("approvers.json")
+    }
+
+    /// The open enrolment.
+    pub(crate) fn enrolment(&self) -> PathBuf {
+        self.hub().join("enrol.json")
+    }
+
+    /// Keys that devices proposed.
+    pub(crate) fn proposals(&self) -> PathBuf {
+        self.hub().join("proposals")
     }
 }
 

@@ -4,7 +4,7 @@
 //! Not here: the hub's routes (`hub`), the hook's answers (`executor`). Nobody may depend on this crate.
 
 mod cli;
-mod health;
+mod commands;
 mod home;
 mod output;
 

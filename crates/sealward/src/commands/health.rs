@@ -40,6 +40,11 @@ pub(crate) fn run(args: &Args, _home: &Home, out: &mut Output) -> Result<Exit, F
     }
 }
 
+/// Whether a hub answers there and says that it is well.
+pub(crate) fn is_well(listen: SocketAddr) -> bool {
+    matches!(status(listen), Ok(200))
+}
+
 fn status(listen: SocketAddr) -> io::Result<u16> {
     let mut stream = TcpStream::connect_timeout(&listen, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
