@@ -12,6 +12,12 @@ pub const CREDENTIAL_ID_BYTES: usize = 1023;
 pub const CLIENT_DATA_BYTES: usize = 4 * 1024;
 /// authenticatorData, bytes: 37, and room for extensions.
 pub const AUTHENTICATOR_DATA_BYTES: usize = 1024;
+/// An RSA key, bits: under this it is breakable, ...
+pub const RSA_BITS_MIN: usize = 2048;
+/// ... and over this a check takes too long to be done unasked.
+pub const RSA_BITS_MAX: usize = 4096;
+/// A pin file, bytes: a thousand keys of about 1 KiB (RSA ones) with their labels and origins.
+pub const PIN_FILE_BYTES: usize = 1024 * 1024;
 /// A signature, bytes: RSA-4096 has 512.
 pub const SIGNATURE_BYTES: usize = 1024;
 /// The reason of a denial, bytes.

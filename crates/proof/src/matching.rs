@@ -1,0 +1,26 @@
+//! The seam to `policy`: what a signed rule or delegation says, handed over in `policy`'s words.
+//!
+//! Matching itself, and its versions, are `policy`'s.
+
+use policy::{delegation, rules};
+use proto::{Item, Kind};
+
+use crate::payload::{Delegate, Risk, Rule};
+
+/// Whether the rule covers the item.
+pub(crate) fn rule_covers(rule: &Rule, item: &Item) -> bool {
+    let Rule { id: _, kind, tool, pattern, scope, executor, matcher, uses: _ } = rule;
+    rules::covers(&rules::Terms { kind: *kind, tool, pattern, scope, executor, matcher: *matcher }, item)
+}
+
+/// Whether the delegation lets a vouch at that risk cover the item.
+pub(crate) fn delegation_covers(delegate: &Delegate, item: &Item, risk: Risk) -> bool {
+    let Delegate { id: _, reviewer: _, kinds, scope, max_risk, executor } = delegate;
+    let kinds: Vec<Kind> = kinds.iter().copied().collect();
+    let word = |risk| match risk {
+        Risk::Low => delegation::Risk::Low,
+        Risk::Medium => delegation::Risk::Medium,
+    };
+    let terms = delegation::Terms { kinds: &kinds, scope, max_risk: word(*max_risk), executor };
+    delegation::covers(&terms, item, word(risk))
+}
