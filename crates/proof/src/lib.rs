@@ -35,9 +35,10 @@ pub use executor::{Authority, Authorized, ExecutorCheck, Sealed};
 pub use keys::{Alg, BadKey, PublicKey};
 pub use login::{Login, check_login};
 pub use payload::{
-    Approve, BadPayload, Body, Common, Delegate, Deny, Payload, Pin, Revoke, Risk, Rule, Verb, Vouch, What,
+    Approve, BadPayload, Body, Common, Delegate, Deny, Payload, Pin, Revoke, Rule, Verb, Vouch, What,
 };
 pub use pins::{Approvers, BadEntry, BadPins, Person, PinnedKey, check_entry, fingerprint};
+pub use policy::delegation::Risk;
 pub use replay::{Marks, ReplayStore, StoreError};
 pub use signers::{Signer, persons};
 pub use sshsig::{NAMESPACE as SSH_NAMESPACE, key_id as ssh_key_id};

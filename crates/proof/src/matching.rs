@@ -2,10 +2,11 @@
 //!
 //! Matching itself, and its versions, are `policy`'s.
 
-use policy::{delegation, rules};
+use policy::delegation::{self, Risk};
+use policy::rules;
 use proto::{Item, Kind};
 
-use crate::payload::{Delegate, Risk, Rule};
+use crate::payload::{Delegate, Rule};
 
 /// Whether the rule covers the item.
 pub(crate) fn rule_covers(rule: &Rule, item: &Item) -> bool {
@@ -17,10 +18,6 @@ pub(crate) fn rule_covers(rule: &Rule, item: &Item) -> bool {
 pub(crate) fn delegation_covers(delegate: &Delegate, item: &Item, risk: Risk) -> bool {
     let Delegate { id: _, reviewer: _, kinds, scope, max_risk, executor } = delegate;
     let kinds: Vec<Kind> = kinds.iter().copied().collect();
-    let word = |risk| match risk {
-        Risk::Low => delegation::Risk::Low,
-        Risk::Medium => delegation::Risk::Medium,
-    };
-    let terms = delegation::Terms { kinds: &kinds, scope, max_risk: word(*max_risk), executor };
-    delegation::covers(&terms, item, word(risk))
+    let terms = delegation::Terms { kinds: &kinds, scope, max_risk: *max_risk, executor };
+    delegation::covers(&terms, item, risk)
 }

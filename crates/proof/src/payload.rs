@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use policy::delegation::Risk;
 use proto::api::PinEntry;
 use proto::{Channel, Digest, Kind, Refusal, Timestamp, b64, limits};
 
@@ -73,15 +74,6 @@ pub struct Deny {
     pub channel: Channel,
     /// Why; may be empty.
     pub reason: String,
-}
-
-/// How much risk; the order is the size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// `low`
-    Low,
-    /// `medium`
-    Medium,
 }
 
 /// A signed, expiring auto-approval.
@@ -370,11 +362,7 @@ fn kind(text: &str, name: &'static str) -> Result<Kind, BadJson> {
 }
 
 fn risk(object: &mut Object<'_>, name: &'static str) -> Result<Risk, BadJson> {
-    match object.text(name)?.as_str() {
-        "low" => Ok(Risk::Low),
-        "medium" => Ok(Risk::Medium),
-        _ => Err(BadJson::Value(name)),
-    }
+    Risk::parse(&object.text(name)?).ok_or(BadJson::Value(name))
 }
 
 fn items(object: &mut Object<'_>) -> Result<Vec<Digest>, BadJson> {
