@@ -63,6 +63,18 @@ export class Kit {
     return null;
   }
 
+  /** Plants a ready passkey in a person's authenticator: `id` and `pkcs8` are base64url. */
+  async plant({ name, rp_id: rpId, id, pkcs8 }) {
+    const { cdp, authenticator } = this.of(name);
+    const plain = (text) => Buffer.from(text, 'base64url').toString('base64');
+    const credential = {
+      credentialId: plain(id), isResidentCredential: true, rpId, privateKey: plain(pkcs8),
+      userHandle: plain(id), signCount: 0,
+    };
+    await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential });
+    return null;
+  }
+
   of(name) {
     const person = this.persons.get(name);
     if (!person) throw new Error(`no person ${name}`);
@@ -224,6 +236,47 @@ export class Kit {
 
   async truth() {
     return this.liar.truth();
+  }
+
+  async posted({ path }) {
+    return this.liar.posted(path);
+  }
+
+  /** Approves where the page lets a person, and waits shortly for what comes of it. */
+  async try_approve({ name, id }) {
+    const { context, page } = this.of(name);
+    context.setDefaultTimeout(3_000);
+    try {
+      // A lie about the id renames the row: then the only row there is.
+      const named = await page.locator(rowOf(id)).count();
+      const row = named > 0 ? page.locator(rowOf(id)) : page.locator(hook('row')).first();
+      await row.waitFor();
+      const answer = page.waitForResponse((response) => response.url().endsWith('/api/proofs'), { timeout: 3_000 });
+      answer.catch(() => null);
+      await row.locator(hook('approve')).click();
+      await answer;
+      return null;
+    } finally {
+      context.setDefaultTimeout(PATIENCE);
+    }
+  }
+
+  /** Logs out on the device's side only: no cookie, no token. */
+  async forget({ name }) {
+    const { context, page } = this.of(name);
+    await context.clearCookies();
+    await page.evaluate('sessionStorage.clear()');
+    return null;
+  }
+
+  async try_login({ name, url }) {
+    const { page } = this.of(name);
+    await page.goto(url);
+    const answer = page.waitForResponse((response) => response.url().endsWith('/api/login/finish'), { timeout: 3_000 });
+    answer.catch(() => null);
+    await page.locator(hook('login')).click();
+    await answer;
+    return null;
   }
 
   async close() {

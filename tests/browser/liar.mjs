@@ -6,6 +6,7 @@ import http from 'node:http';
 export async function startLiar(port) {
   let lie = null;
   let told = 0;
+  const bodies = [];
   const server = http.createServer((request, response) => {
     const options = { host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers };
     const onward = http.request(options, (answer) => {
@@ -30,6 +31,9 @@ export async function startLiar(port) {
     });
     onward.on('error', () => response.destroy());
     response.on('close', () => onward.destroy());
+    const sent = [];
+    request.on('data', (part) => sent.push(part));
+    request.on('end', () => bodies.push({ path: request.url, body: Buffer.concat(sent).toString() }));
     request.pipe(onward);
   });
   await new Promise((ready) => { server.listen(0, '127.0.0.1', ready); });
@@ -38,6 +42,12 @@ export async function startLiar(port) {
     lie(next) { lie = next; told = 0; },
     /** Stops lying; says how many answers were changed. */
     truth() { lie = null; return told; },
+    /** The JSON bodies sent to this path since the last call, for any path. */
+    posted(path) {
+      const mine = bodies.filter((one) => one.path === path).map((one) => JSON.parse(one.body));
+      bodies.length = 0;
+      return mine;
+    },
     close() { server.closeAllConnections(); server.close(); },
   };
 }

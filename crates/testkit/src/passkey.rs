@@ -193,6 +193,19 @@ impl SoftPasskey {
         entry
     }
 
+    /// Its private key as PKCS#8, to plant it in a browser's virtual authenticator.
+    #[must_use]
+    pub fn pkcs8(&self) -> Vec<u8> {
+        match &self.key {
+            Key::Es256(pair) => pair.to_pkcs8v1().expect("PKCS#8").as_ref().to_vec(),
+            Key::EdDsa(pair) => pair.to_pkcs8v1().expect("PKCS#8").as_ref().to_vec(),
+            Key::Rs256(pair) => {
+                let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = pair.as_der().expect("PKCS#8");
+                der.as_ref().to_vec()
+            }
+        }
+    }
+
     /// One signature object over the payload of a proof.
     #[must_use]
     pub fn sign(&self, payload: &Payload) -> Value {
