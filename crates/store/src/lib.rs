@@ -14,6 +14,7 @@
 
 mod error;
 mod model;
+mod sqlite;
 
 pub use error::StoreError;
 pub use model::batches::{
@@ -29,6 +30,7 @@ pub use model::people::{
     NewSession, NewToken, NewTrust, Paused, StoredSession, StoredToken, StoredTrust, TokenAdded,
     TokenRevoked, TrustAdded, TrustChange,
 };
+pub use sqlite::SqliteStore;
 
 use async_trait::async_trait;
 use proto::{Digest, HubEvent, Timestamp};
@@ -99,6 +101,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// One batch, whatever its status.
     async fn batch(&self, id: &str) -> Result<Option<StoredBatch>>;
 
+    /// The batch that was made from these payload bytes, whatever its status: look here before calling entries stale.
+    async fn batch_of_payload(&self, payload: &[u8]) -> Result<Option<StoredBatch>>;
+
     /// Batches that collect or settle, oldest first, at most [`proto::limits::PAGE_ROWS_MAX`].
     async fn open_batches(&self) -> Result<Vec<StoredBatch>>;
 
@@ -124,7 +129,7 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     // ---- machines' tokens and browsers' sessions ---------------------------------------------------------------------
 
-    /// Adds a machine. Event `agent_added`, for itself.
+    /// Adds a machine. Event `agent_added`.
     async fn add_token(&self, new: &NewToken, now: Timestamp) -> Result<TokenAdded>;
 
     /// All tokens, revoked ones included, by name and time.
@@ -185,7 +190,7 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     // ---- the end -----------------------------------------------------------------------------------------------------
 
-    /// Whether a write would go through now (for `/healthz`); writes nothing.
+    /// Whether the database answers and its write lock can be had (for `/healthz`); writes nothing.
     async fn check(&self) -> Result<()>;
 
     /// Waits for the running write, folds the journal into the file and closes. Later calls fail.

@@ -4,6 +4,7 @@ use proto::{
     Item, Timestamp,
     api::{BatchStatus, Entry},
 };
+use serde::{Deserialize, Serialize};
 
 /// A checked approval to take.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub struct NewBatch {
     pub undo_ms: i64,
     /// How many persons must sign.
     pub need: u32,
-    /// How many distinct persons have (the hub counts by its pins).
+    /// How many distinct persons have, as the caller counted by its pins.
     pub have: u32,
     /// Who signed, in order of signatures.
     pub signers: Vec<Signer>,
@@ -42,7 +43,7 @@ pub struct BatchEntry {
 }
 
 /// Whose key made a signature.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signer {
     /// Credential id.
     pub keyid: String,

@@ -1,0 +1,176 @@
+//! The one writing connection, and the transaction ([`Work`]) that every change goes through.
+//!
+//! The connection is *taken out* of its slot for a transaction and put back only after a clean end. Whatever else happens (an
+//! error, a dropped future) drops the connection; closing rolls back, and the next writer opens a fresh one. So no
+//! half-open transaction can ever be met by the next caller. The end of the log is read inside each transaction and kept
+//! nowhere else, because another process may write to the same file.
+
+use std::{path::Path, time::Duration};
+
+use proto::{Digest, Timestamp, chain::ChainWriter};
+use sqlx::{
+    ConnectOptions, Row, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::{Result, StoreError, sqlite::rows};
+
+/// How long a writer waits for another process: a transaction takes milliseconds, a flush on a slow disk up to a second.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// The writing side: who holds the lock holds the only writing connection of this process.
+#[derive(Debug)]
+pub(super) struct Writer {
+    options: SqliteConnectOptions,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    state: State,
+    /// A proof was destroyed, but its old pages may still stand in the journal file.
+    scrub: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle(SqliteConnection),
+    Empty,
+    Closed,
+}
+
+/// Options of a connection that may write.
+pub(super) fn writing(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY)
+        .pragma("secure_delete", "ON")
+        .pragma("trusted_schema", "OFF")
+        .statement_cache_capacity(200)
+        .disable_statement_logging()
+}
+
+/// Options of a connection that only reads.
+pub(super) fn reading(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(BUSY)
+        .pragma("query_only", "ON")
+        .pragma("trusted_schema", "OFF")
+        .statement_cache_capacity(200)
+        .disable_statement_logging()
+}
+
+impl Writer {
+    pub(super) fn new(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
+        Self { options, slot: Mutex::new(Slot { state: State::Idle(connection), scrub: false }) }
+    }
+
+    async fn take(&self) -> Result<(MutexGuard<'_, Slot>, SqliteConnection)> {
+        let mut slot = self.slot.lock().await;
+        let connection = match std::mem::replace(&mut slot.state, State::Empty) {
+            State::Idle(connection) => connection,
+            State::Empty => self.options.connect().await?,
+            State::Closed => {
+                slot.state = State::Closed;
+                return Err(StoreError::Closed);
+            }
+        };
+        Ok((slot, connection))
+    }
+
+    /// Begins a transaction; it holds the write lock of the file from the start.
+    pub(super) async fn begin(&self, now: Timestamp) -> Result<Work<'_>> {
+        let (slot, mut connection) = self.take().await?;
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await?;
+        let row = sqlx::query("SELECT seq, hash FROM chain WHERE one = 1").fetch_one(&mut connection).await?;
+        let seq = rows::unsigned(&row, "seq")?;
+        let hash: Digest = rows::digest(&row, "hash")?;
+        let chain = ChainWriter::after(seq, hash);
+        Ok(Work { slot, connection, chain, end: None, now })
+    }
+
+    /// Folds the journal into the file and empties it, if a proof was destroyed since the last time.
+    ///
+    /// Not an error of the operation before it, which is on disk: a reader in the way or a full disk puts it off until
+    /// the next call, and a close does it in any case.
+    pub(super) async fn scrub(&self) {
+        if !self.slot.lock().await.scrub {
+            return;
+        }
+        let Ok((mut slot, mut connection)) = self.take().await else { return };
+        if let Ok(emptied) = truncate(&mut connection).await {
+            slot.scrub = !emptied;
+            slot.state = State::Idle(connection);
+        }
+    }
+
+    /// Waits for the running transaction, folds the journal into the file and closes for good.
+    pub(super) async fn close(&self) -> Result<()> {
+        let (mut slot, mut connection) = match self.take().await {
+            Ok(taken) => taken,
+            Err(StoreError::Closed) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        slot.state = State::Closed;
+        truncate(&mut connection).await?;
+        sqlx::Connection::close(connection).await?;
+        Ok(())
+    }
+}
+
+/// Whether the journal is now empty.
+async fn truncate(connection: &mut SqliteConnection) -> Result<bool> {
+    let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await?;
+    let busy: i64 = row.try_get(0)?;
+    Ok(busy == 0)
+}
+
+/// One transaction: its rows and its events go to disk together or not at all.
+#[derive(Debug)]
+pub(super) struct Work<'s> {
+    slot: MutexGuard<'s, Slot>,
+    connection: SqliteConnection,
+    pub(super) chain: ChainWriter,
+    /// The end of the log after this transaction, if it appended.
+    pub(super) end: Option<(u64, Digest)>,
+    /// The caller's clock.
+    pub(super) now: Timestamp,
+}
+
+impl Work<'_> {
+    /// The connection, for statements.
+    pub(super) fn db(&mut self) -> &mut SqliteConnection {
+        &mut self.connection
+    }
+
+    /// Has the journal emptied soon: a proof was destroyed here.
+    pub(super) fn scrub_later(&mut self) {
+        self.slot.scrub = true;
+    }
+
+    /// Ends well: after this returns, everything is on disk.
+    pub(super) async fn commit(mut self) -> Result<()> {
+        if let Some((seq, hash)) = self.end {
+            sqlx::query("UPDATE chain SET seq = ?, hash = ? WHERE one = 1")
+                .bind(rows::signed(seq)?)
+                .bind(hash.to_string())
+                .execute(&mut self.connection)
+                .await?;
+        }
+        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        self.slot.state = State::Idle(self.connection);
+        Ok(())
+    }
+
+    /// Ends with nothing changed.
+    pub(super) async fn abandon(mut self) -> Result<()> {
+        sqlx::query("ROLLBACK").execute(&mut self.connection).await?;
+        self.slot.state = State::Idle(self.connection);
+        Ok(())
+    }
+}
