@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{health, hub};
+use crate::commands::{health, hub, proof};
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
 
@@ -48,6 +48,9 @@ enum Command {
     /// Ask the hub whether it is well; exit 0 or 1
     #[command(after_help = health::EXAMPLE)]
     Health(health::Args),
+    /// Check a proof by itself, as executors do
+    #[command(after_help = proof::EXAMPLE)]
+    Proof(proof::Args),
 }
 
 /// Parses the arguments and runs the command.
@@ -70,6 +73,7 @@ fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Fa
     match command {
         Command::Hub(args) => hub::run(args, home, out),
         Command::Health(args) => health::run(args, home, out),
+        Command::Proof(args) => proof::run(args, home, out),
     }
 }
 

@@ -2,3 +2,4 @@
 
 pub(crate) mod health;
 pub(crate) mod hub;
+pub(crate) mod proof;

@@ -2,10 +2,10 @@
 //!
 //! A mark is 20 digits and a line end, so that `highest` can be raised in place. Not here: what they are compared with.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +51,7 @@ fn put_first(path: &Path, name: &str, value: Timestamp) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let turn = COUNT.fetch_add(1, Ordering::Relaxed);
     let draft = path.join(format!(".{name}-{}-{turn}", std::process::id()));
-    let mut file = File::create_new(&draft)?;
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft)?;
     file.write_all(text(value).as_bytes())?;
     file.sync_all()?;
     let linked = fs::hard_link(&draft, path.join(name));
