@@ -87,10 +87,12 @@ impl<'a> Act<'a> {
 
     /// The texts that run, as far as it can be known from their names.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
-        self.leaves
-            .iter()
-            .filter(|leaf| COMMAND_KEYS.contains(&leaf.key.as_str()))
-            .map(|leaf| leaf.text.as_str())
+        self.leaves.iter().filter(|leaf| self.is_command(leaf)).map(|leaf| leaf.text.as_str())
+    }
+
+    /// Whether the leaf's text runs, by its name; or could, where the input could not be taken apart.
+    pub(crate) fn is_command(&self, leaf: &Leaf) -> bool {
+        !self.parsed || COMMAND_KEYS.contains(&leaf.key.as_str())
     }
 
     /// Everything that may be run or opened: all but the content of known tools.

@@ -206,9 +206,7 @@ impl Grant {
         if self.is_lenient() {
             return act.parsed && texts.peek().is_some() && texts.all(|text| self.allows_text(text));
         }
-        let unread =
-            (!act.parsed).then(|| act.leaves.iter().map(|leaf| leaf.text.as_str())).into_iter().flatten();
-        texts.chain(unread).any(|text| self.commands.iter().any(|pattern| pattern.could_mean(text)))
+        texts.any(|text| self.commands.iter().any(|pattern| pattern.could_mean(text)))
     }
 
     /// Every part of the command must fit a pattern of this grant.

@@ -7,6 +7,8 @@
 //! Invariant: neither a grant's `allow`, a signed rule, a reviewer nor a click in the agent's own program decides an
 //! item that this list names.
 
+use std::collections::BTreeSet;
+
 use proto::Item;
 
 use crate::act::Act;
@@ -15,7 +17,7 @@ use crate::paths;
 mod commands;
 mod text;
 
-use text::Text;
+use text::{Place, Text};
 
 /// One entry of the list.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl HumanOnly {
 /// The shipped list. A path is written by component: it holds where its components follow each other anywhere in a
 /// path, at the end only where it closes with `$`; `*` stands for a part of one component. Compared as
 /// [`paths::fold`] leaves them.
+#[rustfmt::skip]
 pub static SHIPPED: &[HumanOnly] = &[
     HumanOnly {
         name: "recursive-delete",
@@ -54,62 +57,15 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "credentials",
         sentence: "it touches credentials, keys or secrets",
         paths: &[
-            ".ssh",
-            ".gnupg",
-            ".aws",
-            ".azure",
-            ".kube",
-            ".docker/config.json",
-            ".config/gcloud",
-            ".config/gh",
-            ".config/hub$",
-            ".config/op",
-            ".netrc",
-            "_netrc",
-            ".npmrc",
-            ".pypirc",
-            ".pgpass",
-            ".my.cnf",
-            ".git-credentials",
-            ".config/git/credentials",
-            ".vault-token",
-            ".cargo/credentials*",
-            ".password-store",
-            "keyrings",
-            "keychains",
-            "id_rsa*",
-            "id_ed25519*",
-            "id_ecdsa*",
-            "id_dsa*",
-            "authorized_keys*",
-            "*.pem$",
-            "*.key$",
-            "*.p12$",
-            "*.pfx$",
-            "*.jks$",
-            "*.keystore$",
-            "*.kdbx$",
-            "*.ppk$",
-            ".env",
-            ".env.*",
-            ".envrc",
-            "credentials$",
-            "credentials.*$",
-            "secrets.*$",
-            ".secrets",
-            "run/secrets",
-            "service-account*.json$",
-            ".htpasswd",
-            "etc/shadow*",
-            "etc/gshadow*",
-            ".terraform.d/credentials*",
-            "wallet.dat",
-            ".mozilla",
-            "google-chrome",
-            "chromium/default",
-            "proc/*/environ",
-            ".bash_history",
-            ".zsh_history",
+            ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker/config.json", ".config/gcloud",
+            ".config/gh", ".config/hub$", ".config/op", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass",
+            ".my.cnf", ".git-credentials", ".config/git/credentials", ".vault-token", ".cargo/credentials*",
+            ".password-store", "keyrings", "keychains", "id_rsa*", "id_ed25519*", "id_ecdsa*", "id_dsa*",
+            "authorized_keys*", "*.pem$", "*.key$", "*.p12$", "*.pfx$", "*.jks$", "*.keystore$", "*.kdbx$",
+            "*.ppk$", ".env", ".env.*", ".envrc", "credentials$", "credentials.*$", "secrets.*$",
+            ".secrets", "run/secrets", "service-account*.json$", ".htpasswd", "etc/shadow*", "etc/gshadow*",
+            ".terraform.d/credentials*", "wallet.dat", ".mozilla", "google-chrome", "chromium/default",
+            "proc/*/environ", ".bash_history", ".zsh_history",
         ],
         commands: commands::prints_the_environment,
     },
@@ -117,15 +73,8 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "sealward",
         sentence: "it touches Sealward's own pins, claims, stores, tokens or settings",
         paths: &[
-            ".local/share/sealward",
-            "var/lib/sealward",
-            "etc/sealward",
-            "run/sealward",
-            "approvers.json",
-            "executor.toml$",
-            "hub.sqlite*$",
-            "hub/enrol.json$",
-            "broker.sock$",
+            ".local/share/sealward", "var/lib/sealward", "etc/sealward", "run/sealward", "approvers.json",
+            "executor.toml$", "hub.sqlite*$", "hub/enrol.json$", "broker.sock$",
         ],
         commands: commands::changes_sealward,
     },
@@ -133,35 +82,11 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "agent-settings",
         sentence: "it touches the settings or hooks of an agent or an editor",
         paths: &[
-            ".claude",
-            ".claude.json*",
-            ".config/claude",
-            "claude-code/managed*",
-            "managed-settings.json$",
-            ".codex",
-            ".cursor",
-            ".gemini",
-            ".vscode",
-            ".mcp.json",
-            "mcp.json$",
-            "hooks.json$",
-            ".copilot",
-            ".github/hooks",
-            ".github/copilot*",
-            "github-copilot",
-            ".opencode",
-            "opencode.json*$",
-            ".config/opencode",
-            ".continue",
-            ".windsurf",
-            ".aider*",
-            ".idea",
-            ".zed",
-            ".devcontainer",
-            ".agents",
-            "etc/claude-code",
-            "etc/codex",
-            "etc/gemini-cli",
+            ".claude", ".claude.json*", ".config/claude", "claude-code/managed*", "managed-settings.json$",
+            ".codex", ".cursor", ".gemini", ".vscode", ".mcp.json", "mcp.json$", "hooks.json$", ".copilot",
+            ".github/hooks", ".github/copilot*", "github-copilot", ".opencode", "opencode.json*$",
+            ".config/opencode", ".continue", ".windsurf", ".aider*", ".idea", ".zed", ".devcontainer",
+            ".agents", "etc/claude-code", "etc/codex", "etc/gemini-cli",
         ],
         commands: commands::never,
     },
@@ -169,13 +94,7 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "git-internals",
         sentence: "it touches what git runs by itself: its folder, its settings or its hooks",
         paths: &[
-            ".git",
-            ".gitconfig",
-            ".config/git",
-            ".gitmodules",
-            ".husky",
-            ".githooks",
-            "lefthook.y*ml$",
+            ".git", ".gitconfig", ".config/git", ".gitmodules", ".husky", ".githooks", "lefthook.y*ml$",
             ".pre-commit-config.yaml",
         ],
         commands: commands::sets_git_up,
@@ -184,42 +103,12 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "start-files",
         sentence: "it touches files that a shell or a tool runs by itself when it starts",
         paths: &[
-            ".bashrc",
-            ".bash_profile",
-            ".bash_login",
-            ".bash_logout",
-            ".bash_aliases",
-            ".profile",
-            ".zshrc",
-            ".zshenv",
-            ".zprofile",
-            ".zlogin",
-            ".zlogout",
-            ".kshrc",
-            ".cshrc",
-            ".tcshrc",
-            ".inputrc",
-            ".config/fish",
-            ".xprofile",
-            ".xinitrc",
-            ".xsessionrc",
-            ".pam_environment",
-            ".direnvrc",
-            ".config/direnv",
-            ".tmux.conf",
-            ".vimrc",
-            ".config/nvim",
-            ".emacs",
-            ".emacs.d",
-            ".config/autostart",
-            ".config/systemd",
-            ".config/environment.d",
-            "launchagents",
-            "launchdaemons",
-            ".cargo/config*",
-            ".yarnrc*",
-            ".condarc",
-            "*profile.ps1$",
+            ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+            ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
+            ".inputrc", ".config/fish", ".xprofile", ".xinitrc", ".xsessionrc", ".pam_environment",
+            ".direnvrc", ".config/direnv", ".tmux.conf", ".vimrc", ".config/nvim", ".emacs", ".emacs.d",
+            ".config/autostart", ".config/systemd", ".config/environment.d", "launchagents",
+            "launchdaemons", ".cargo/config*", ".yarnrc*", ".condarc", "*profile.ps1$",
         ],
         commands: commands::never,
     },
@@ -227,31 +116,10 @@ pub static SHIPPED: &[HumanOnly] = &[
         name: "system-files",
         sentence: "it touches what the machine itself starts, trusts or lies on",
         paths: &[
-            "etc/sudoers*",
-            "etc/passwd",
-            "etc/group",
-            "etc/cron*",
-            "var/spool/cron",
-            "etc/systemd",
-            "lib/systemd",
-            "etc/profile*",
-            "etc/bash.bashrc",
-            "etc/ld.so*",
-            "etc/pam.d",
-            "etc/ssh",
-            "etc/environment",
-            "etc/rc.local",
-            "etc/init.d",
-            "dev/sd*",
-            "dev/nvme*",
-            "dev/vd*",
-            "dev/hd*",
-            "dev/mmcblk*",
-            "dev/disk*",
-            "dev/mapper",
-            "dev/mem",
-            "dev/kmem",
-            "docker.sock",
+            "etc/sudoers*", "etc/passwd", "etc/group", "etc/cron*", "var/spool/cron", "etc/systemd",
+            "lib/systemd", "etc/profile*", "etc/bash.bashrc", "etc/ld.so*", "etc/pam.d", "etc/ssh",
+            "etc/environment", "etc/rc.local", "etc/init.d", "dev/sd*", "dev/nvme*", "dev/vd*", "dev/hd*",
+            "dev/mmcblk*", "dev/disk*", "dev/mapper", "dev/mem", "dev/kmem", "docker.sock",
         ],
         commands: commands::changes_the_machine,
     },
@@ -380,6 +248,8 @@ impl List {
 /// What the list looks at: an item's paths by component and its texts by word.
 struct Seen {
     paths: Vec<Vec<String>>,
+    /// Every component of the paths, once.
+    components: BTreeSet<String>,
     texts: Vec<Text>,
 }
 
@@ -393,7 +263,8 @@ impl Seen {
         for leaf in act.scanned() {
             paths.extend(text::views(&leaf.text).iter().map(|view| text::path_components(view)));
             if !act.names_a_path(leaf) {
-                let text = Text::of(&leaf.text);
+                let place = if act.is_command(leaf) { Place::Command } else { Place::Other };
+                let text = Text::of(&leaf.text, place);
                 paths.extend(text.paths());
                 texts.push(text);
             }
@@ -403,7 +274,8 @@ impl Seen {
         }
         paths.sort_unstable();
         paths.dedup();
-        Self { paths, texts }
+        let components = paths.iter().flatten().cloned().collect();
+        Self { paths, components, texts }
     }
 
     fn is_named_by(&self, entry: &HumanOnly) -> bool {
@@ -418,6 +290,12 @@ impl Seen {
     fn names_path(&self, pattern: &str) -> bool {
         let (pattern, at_end) = pattern.strip_suffix('$').map_or((pattern, false), |head| (head, true));
         let wanted: Vec<&str> = pattern.split('/').collect();
+        let possible = wanted
+            .first()
+            .is_some_and(|head| self.components.iter().any(|given| text::component_fits(head, given)));
+        if !possible {
+            return false;
+        }
         self.paths.iter().any(|path| {
             let count = path.len();
             path.windows(wanted.len()).enumerate().any(|(at, window)| {

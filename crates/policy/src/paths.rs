@@ -62,23 +62,48 @@ impl Scope {
         let given: Vec<&str> = components(path).collect();
         let pattern: Vec<&str> = self.components.iter().map(String::as_str).collect();
         if !self.relative {
-            return covers_from(&pattern, &given);
+            return covers_components(&pattern, &given);
         }
         let base: Vec<&str> = components(cwd).collect();
-        given.strip_prefix(base.as_slice()).is_some_and(|below| covers_from(&pattern, below))
+        given.strip_prefix(base.as_slice()).is_some_and(|below| covers_components(&pattern, below))
     }
 }
 
-fn covers_from(pattern: &[&str], given: &[&str]) -> bool {
-    match (pattern.split_first(), given.split_first()) {
-        (None, None) => true,
-        (None, Some(_)) => false,
-        (Some((&"**", rest)), taken) => {
-            covers_from(rest, given) || taken.is_some_and(|(_, left)| covers_from(pattern, left))
+fn covers_components(pattern: &[&str], given: &[&str]) -> bool {
+    fits(pattern, given, |wanted| *wanted == "**", |wanted, name| wildcard(wanted, name))
+}
+
+/// Whether `given` fits `pattern`, in which an element that `is_star` stands for any run of elements. Goes back to the
+/// last star only, so it needs no stack and at most the product of the two lengths in time: paths come from agents.
+pub(crate) fn fits<P, G>(
+    pattern: &[P],
+    given: &[G],
+    is_star: impl Fn(&P) -> bool,
+    one_fits: impl Fn(&P, &G) -> bool,
+) -> bool {
+    let (mut at, mut taken) = (0, 0);
+    let mut last_star: Option<(usize, usize)> = None;
+    while let Some(element) = given.get(taken) {
+        match pattern.get(at) {
+            Some(wanted) if is_star(wanted) => {
+                last_star = Some((at, taken));
+                at += 1;
+                continue;
+            }
+            Some(wanted) if one_fits(wanted, element) => {
+                at += 1;
+                taken += 1;
+                continue;
+            }
+            Some(_) | None => {}
         }
-        (Some(_), None) => false,
-        (Some((wanted, rest)), Some((name, left))) => wildcard(wanted, name) && covers_from(rest, left),
+        // The last star takes one element more.
+        let Some((star, from)) = last_star else { return false };
+        last_star = Some((star, from + 1));
+        at = star + 1;
+        taken = from + 1;
     }
+    pattern.get(at..).is_some_and(|rest| rest.iter().all(is_star))
 }
 
 /// The components of a path, empty ones left out.

@@ -1,7 +1,7 @@
 //! The real paths behind the paths an item names, as the executor found them. Reading the file system is not here:
 //! the executor hands in a function that does.
 
-use proto::Item;
+use proto::{Item, limits};
 
 use crate::act::Act;
 use crate::paths;
@@ -67,7 +67,10 @@ pub(crate) fn named(act: &Act<'_>) -> Option<Vec<String>> {
     for leaf in act.leaves.iter().filter(|leaf| act.names_a_path(leaf)) {
         let path = leaf.text.as_str();
         let pattern = path.contains(PATTERN);
-        if path.contains('\\') || (pattern && path.split(['/', ',', '{', '}']).any(|part| part == "..")) {
+        if path.len() > limits::PATH_BYTES
+            || path.contains('\\')
+            || (pattern && path.split(['/', ',', '{', '}']).any(|part| part == ".."))
+        {
             return None;
         }
         let from = if leaf.key == "path" { act.directory } else { &base };

@@ -1,6 +1,6 @@
 //! What a command text would do, as far as its words say it. Each function answers "could it?", so doubt is a yes.
 
-use super::text::Text;
+use super::text::{Place, Text};
 use crate::lexer::base_name;
 use crate::paths::wildcard;
 
@@ -88,7 +88,7 @@ pub(super) fn never(_: &Text) -> bool {
 
 /// `rm -r` and its kin, in a shell, in PowerShell, in cmd and in the libraries of script languages.
 pub(super) fn deletes_folders(text: &Text) -> bool {
-    if text.tool {
+    if text.place == Place::Tool {
         let deletes = ["delete", "remove", "rmdir", "rmtree"].iter().any(|verb| text.lower.contains(verb));
         return deletes && ["dir", "folder", "tree", "recurs"].iter().any(|noun| text.lower.contains(noun));
     }
@@ -109,27 +109,32 @@ pub(super) fn deletes_folders(text: &Text) -> bool {
         || text.segments.iter().any(|words| segment_deletes(words))
 }
 
+/// Whether a program of the segment stands before what makes it delete folders. One pass from the end: texts come from
+/// agents, and looking ahead from each word would let a long one cost its square.
 fn segment_deletes(words: &[String]) -> bool {
-    let mut rest = words;
-    while let Some((word, after)) = rest.split_first() {
-        let recursive = |flag: &String| {
-            let short = flag.starts_with('-') && !flag.starts_with("--") && flag.contains('r');
-            short || flag.starts_with("--r") || flag.starts_with(['$', '\u{2013}', '\u{2014}'])
-        };
+    let (mut recursive, mut windows, mut clean, mut mirror, mut found, mut removed) =
+        (false, false, false, false, false, false);
+    for word in words.iter().rev() {
         let deletes = match program(word) {
-            "rm" | "remove-item" | "ri" | "trash" | "srm" => after.iter().any(recursive),
-            "rd" | "rmdir" | "del" | "erase" => after.iter().any(|flag| flag == "/s" || recursive(flag)),
-            "git" => after.iter().any(|word| word == "clean"),
-            "rsync" | "robocopy" => after.iter().any(|flag| flag.starts_with("--del") || flag == "/mir"),
-            "tar" => after.iter().any(|flag| flag.starts_with("--remove-f")),
-            "find" | "fd" | "bfs" | "gfind" => after.iter().any(|word| word == "-delete" || is_delete(word)),
-            "xargs" | "parallel" | "gxargs" => after.iter().any(|word| is_delete(word)),
+            "rm" | "remove-item" | "ri" | "trash" | "srm" => recursive,
+            "rd" | "rmdir" | "del" | "erase" => windows || recursive,
+            "git" => clean,
+            "rsync" | "robocopy" => mirror,
+            "tar" => removed,
+            "find" | "fd" | "bfs" | "gfind" | "xargs" | "gxargs" | "parallel" => found,
             _ => false,
         };
         if deletes {
             return true;
         }
-        rest = after;
+        // A word that is an expansion or a dash of another script could be the flag.
+        let short = word.starts_with('-') && !word.starts_with("--") && word.contains('r');
+        recursive |= short || word.starts_with("--r") || word.starts_with(['$', '\u{2013}', '\u{2014}']);
+        windows |= word == "/s";
+        clean |= word == "clean";
+        mirror |= word.starts_with("--del") || word == "/mir";
+        removed |= word.starts_with("--remove-f");
+        found |= word == "-delete" || is_delete(word);
     }
     false
 }
@@ -147,27 +152,27 @@ fn program(word: &str) -> &str {
 
 /// Environments hold tokens: printing one is reading a secret.
 pub(super) fn prints_the_environment(text: &Text) -> bool {
+    let runs = text.place == Place::Command;
     text.segments.iter().any(|words| {
-        let has = |name: &str| words.iter().any(|word| program(word) == name);
         let alone = matches!(words.as_slice(), [only] if matches!(program(only), "env" | "set" | "export"));
-        let listed = words.windows(2).any(
-            |pair| matches!(pair, [a, b] if (a == "export" || a == "declare") && (b == "-p" || b == "-x")),
-        );
-        has("printenv")
-            || alone
+        let listed = words.windows(2).any(|pair| {
+            matches!(pair, [a, b] if matches!(a.as_str(), "export" | "declare") && matches!(b.as_str(), "-p" | "-x"))
+        });
+        (runs && alone)
             || listed
-            || words.iter().any(|word| word.starts_with("env:") || word.starts_with("$env:"))
+            || words.iter().any(|word| {
+                program(word) == "printenv" || word.starts_with("env:") || word.starts_with("$env:")
+            })
     })
 }
 
 /// Sealward's own commands that change who may decide, or whether anybody is asked.
 pub(super) fn changes_sealward(text: &Text) -> bool {
+    let harmless = |verb: &str| matches!(verb, "--version" | "--help" | "health" | "doctor" | "explain");
+    let ours = |word: &String| matches!(program(word), "sealward" | "brokerd");
     text.segments.iter().any(|words| {
-        let mut rest = words.iter();
-        rest.any(|word| matches!(program(word), "sealward" | "brokerd"))
-            && !rest
-                .next()
-                .is_some_and(|verb| matches!(verb.as_str(), "--version" | "--help" | "health" | "doctor"))
+        words.windows(2).any(|pair| matches!(pair, [program, verb] if ours(program) && !harmless(verb)))
+            || (text.place == Place::Command && words.last().is_some_and(ours))
     })
 }
 
@@ -289,10 +294,10 @@ fn one_of(patterns: &[&str], word: &str) -> bool {
 /// A push whose target is a protected branch, is not written out, or is forced or deleted. Where the strict lexer
 /// does not read the text, any push is.
 pub(super) fn pushes_to_a_protected_branch(text: &Text) -> bool {
-    if text.tool {
-        return text.lower.contains("push")
-            || text.lower.contains("merge_pull")
-            || text.lower.contains("merge_request");
+    if text.place == Place::Tool {
+        let verbs =
+            ["git_push", "push_files", "push_to", "merge_pull", "merge_pr", "merge_request", "merge_branch"];
+        return verbs.iter().any(|verb| text.lower.contains(verb));
     }
     let pushes = |words: &[String]| {
         let mut rest = words.iter();
@@ -328,7 +333,8 @@ fn part_pushes_to_protected(words: &[String]) -> bool {
     let Some(at) = words.iter().position(|word| word == "push") else { return true };
     let (before, after) = words.split_at(at);
     let plain_git = matches!(before, [git] if program(git) == "git")
-        || matches!(before, [git, flag, _] if program(git) == "git" && flag == "-c" );
+        // `-C folder`; the words are folded, and `-c name=value` could redirect the push.
+        || matches!(before, [git, flag, folder] if program(git) == "git" && flag == "-c" && !folder.contains('='));
     let mut names = Vec::new();
     for word in after.iter().skip(1) {
         if word.starts_with('-') {
@@ -379,7 +385,7 @@ pub(super) fn runs_what_it_is_sent(text: &Text) -> bool {
 
 /// A program's name that holds an expansion, `eval`, or words spelled as escape codes.
 pub(super) fn hides_its_program(text: &Text) -> bool {
-    if text.tool || text.parts.is_some() {
+    if text.place == Place::Tool || text.parts.is_some() {
         return false;
     }
     let spelled = text.lower.contains("$'") && text.lower.contains('\\');
@@ -394,7 +400,7 @@ pub(super) fn hides_its_program(text: &Text) -> bool {
         || leads.any(|word| {
             word == "eval"
                 || word.starts_with("eval$")
-                || (word.contains(['$', '*', '?']) && !word.contains('=') && word != "$")
+                || (word.contains(['$', '*', '?']) && !word.contains('=') && !matches!(word, "$" | "*" | "?"))
         })
 }
 

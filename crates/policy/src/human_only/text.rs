@@ -2,7 +2,7 @@
 //! a shell's grammar; each view may only add words, never take the reading of another away.
 
 use crate::lexer;
-use crate::paths::{components, fold, wildcard};
+use crate::paths::{components, fits, fold, wildcard};
 
 /// One text, read.
 pub(super) struct Text {
@@ -12,13 +12,24 @@ pub(super) struct Text {
     pub(super) segments: Vec<Vec<String>>,
     /// The parts of the strict lexer, folded, where it accepts the text.
     pub(super) parts: Option<Vec<Vec<String>>>,
-    /// The name of the tool, when this text is one.
-    pub(super) tool: bool,
+    /// What the text is.
+    pub(super) place: Place,
     tokens: Vec<Vec<String>>,
 }
 
+/// Where a text stands in its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the name of the tool.
+    Tool,
+    /// It stands in a member whose text runs.
+    Command,
+    /// It stands anywhere else.
+    Other,
+}
+
 impl Text {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, place: Place) -> Self {
         let mut segments = Vec::new();
         let mut tokens = Vec::new();
         for view in views(text) {
@@ -34,11 +45,17 @@ impl Text {
         let parts = lexer::parse(text).map(|parts| {
             parts.into_iter().map(|part| part.iter().map(|word| word.to_lowercase()).collect()).collect()
         });
-        Self { lower: text.to_lowercase(), segments, parts, tool: false, tokens }
+        Self { lower: text.to_lowercase(), segments, parts, place, tokens }
     }
 
     pub(super) fn of_tool(name: &str) -> Self {
-        Self { lower: name.to_lowercase(), segments: Vec::new(), parts: None, tool: true, tokens: Vec::new() }
+        Self {
+            lower: name.to_lowercase(),
+            segments: Vec::new(),
+            parts: None,
+            place: Place::Tool,
+            tokens: Vec::new(),
+        }
     }
 
     /// The paths among its words.
@@ -123,23 +140,34 @@ fn fold_word(word: &str) -> String {
 /// `.claude/worktrees/` is a checkout like any other: that much of the path is not the agent's settings.
 pub(super) fn path_components(path: &str) -> Vec<String> {
     let forward = path.replace('\\', "/");
-    let mut folded: Vec<String> = components(&forward).filter(|part| *part != ".").map(fold).collect();
-    while let Some(at) =
-        folded.windows(2).position(|pair| matches!(pair, [a, b] if a == ".claude" && b == "worktrees"))
-    {
-        let end = folded.len().min(at + 3);
-        // `..` could climb back into the settings.
-        if folded.iter().any(|part| part == "..") || folded.len() < at + 3 {
-            break;
+    let folded = components(&forward).filter(|part| *part != ".").map(fold);
+    // `..` could climb from the worktree back into the settings.
+    let climbs = forward.split('/').any(|part| part == "..");
+    let mut kept: Vec<String> = Vec::new();
+    let mut names_worktree = false;
+    for component in folded {
+        if names_worktree {
+            names_worktree = false;
+            if !component.starts_with('.') {
+                kept.truncate(kept.len().saturating_sub(2));
+                continue;
+            }
         }
-        drop(folded.drain(at..end));
+        names_worktree =
+            !climbs && component == "worktrees" && kept.last().is_some_and(|last| last == ".claude");
+        kept.push(component);
     }
-    folded
+    kept
 }
 
 /// Whether a component fits one of the list. Where the component is itself a pattern of a shell, whether it could
 /// stand for the listed name; as in a shell, a star at the head does not stand for a dot.
 pub(super) fn component_fits(wanted: &str, given: &str) -> bool {
+    // Almost every pair ends here: a long text has many components and the list many names.
+    let heads = (wanted.as_bytes().first(), given.as_bytes().first());
+    if matches!(heads, (Some(wanted), Some(given)) if wanted != given && *wanted != b'*') {
+        return false;
+    }
     if wildcard(wanted, given) {
         return true;
     }
@@ -157,44 +185,22 @@ pub(super) fn component_fits(wanted: &str, given: &str) -> bool {
 
 /// Whether the shell pattern `pattern` could match `name`: `[…]` counts as any one character.
 fn could_match(pattern: &str, name: &str) -> bool {
-    let mut simple = String::new();
     let mut inside = false;
-    for c in pattern.chars() {
-        match c {
-            '[' if !inside => {
+    let simple: Vec<char> = pattern
+        .chars()
+        .filter_map(|c| match (c, inside) {
+            ('[', false) => {
                 inside = true;
-                simple.push('?');
+                Some('?')
             }
-            ']' if inside => inside = false,
-            other if !inside => simple.push(other),
-            _ => {}
-        }
-    }
-    let pattern: Vec<char> = simple.chars().collect();
+            (']', true) => {
+                inside = false;
+                None
+            }
+            (_, true) => None,
+            (other, false) => Some(other),
+        })
+        .collect();
     let name: Vec<char> = name.chars().collect();
-    // One row of the table at a time: reach[i] says whether the pattern so far matches the first i characters.
-    let mut reach = vec![false; name.len() + 1];
-    if let Some(first) = reach.first_mut() {
-        *first = true;
-    }
-    for wanted in pattern {
-        let mut next = vec![false; name.len() + 1];
-        let mut any = false;
-        for (at, reached) in reach.iter().enumerate() {
-            any = any || *reached;
-            let here = if wanted == '*' {
-                any
-            } else {
-                let before = at.checked_sub(1);
-                let fits =
-                    before.and_then(|before| name.get(before)).is_some_and(|c| wanted == '?' || *c == wanted);
-                fits && before.and_then(|before| reach.get(before)).is_some_and(|reached| *reached)
-            };
-            if let Some(slot) = next.get_mut(at) {
-                *slot = here;
-            }
-        }
-        reach = next;
-    }
-    reach.last().is_some_and(|reached| *reached)
+    fits(&simple, &name, |wanted| *wanted == '*', |wanted, c| *wanted == '?' || wanted == c)
 }
