@@ -49,7 +49,8 @@ impl Address {
         };
         let port = match authority.port_u16() {
             Some(port) => port,
-            None if authority.as_str().ends_with(':') => return Err(form()),
+            // A port that is empty or no number of 16 bits.
+            None if authority.as_str() != authority.host() => return Err(form()),
             None => {
                 if tls {
                     443

@@ -23,9 +23,6 @@ pub use wire::{SetUpError, Token};
 
 use wire::Wire;
 
-/// What a long poll may take beyond the wait it asked for, for the way there and back.
-pub const POLL_SLACK: Duration = Duration::from_secs(5);
-
 /// A machine's connection to its hub. Cloning shares the connection.
 #[derive(Clone, Debug)]
 pub struct Hub {
@@ -57,13 +54,13 @@ impl Hub {
         self.wire.post("/api/asks", ask, limit, ANSWER_BYTES)
     }
 
-    /// Where an ask stands, after at most `wait` (whole seconds, 55 at most): `GET /api/asks/{id}`.
+    /// Where an ask stands, as soon as it no longer waits or after `wait_s` seconds (cut to [`WAIT_S_MAX`], the
+    /// hub's own limit): `GET /api/asks/{id}`. `limit` bounds the whole call, the wait included.
     ///
     /// # Errors
-    /// [`CallError`], after `wait` and [`POLL_SLACK`] at the latest.
-    pub fn ask_state(&self, id: &ItemId, wait: Duration) -> Result<AskState, CallError> {
-        let seconds = wait.as_secs().min(WAIT_S_MAX);
-        let limit = Duration::from_secs(seconds) + POLL_SLACK;
+    /// [`CallError`].
+    pub fn ask_state(&self, id: &ItemId, wait_s: u64, limit: Duration) -> Result<AskState, CallError> {
+        let seconds = wait_s.min(WAIT_S_MAX);
         self.wire.get(&format!("/api/asks/{id}?wait={seconds}"), limit, ANSWER_BYTES)
     }
 

@@ -146,21 +146,26 @@ impl Wire {
 
     /// An error before the head of an answer was there.
     fn failed(&self, cause: ureq::Error, limit: Duration) -> CallError {
-        match cause {
-            ureq::Error::Timeout(_) => CallError::TooSlow { hub: self.address.to_string(), limit },
-            ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) | ureq::Error::Http(_) => {
-                self.bad_answer(cause.to_string())
-            }
-            other => CallError::Unreachable { hub: self.address.to_string(), source: Box::new(other) },
+        let nonsense = matches!(
+            cause,
+            ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) | ureq::Error::Http(_)
+        );
+        if nonsense {
+            self.bad_answer(cause.to_string())
+        } else if matches!(cause, ureq::Error::Timeout(_)) {
+            CallError::TooSlow { hub: self.address.to_string(), limit }
+        } else {
+            CallError::Unreachable { hub: self.address.to_string(), source: Box::new(cause) }
         }
     }
 
     /// An error within the body of an answer.
     fn cut_short(&self, cause: ureq::Error, limit: Duration) -> CallError {
-        if matches!(cause, ureq::Error::Timeout(_)) {
-            return CallError::TooSlow { hub: self.address.to_string(), limit };
+        if let ureq::Error::BodyExceedsLimit(most) = cause {
+            self.bad_answer(format!("it is longer than {most} bytes"))
+        } else {
+            self.failed(cause, limit)
         }
-        self.bad_answer(format!("its answer cannot be read to the end: {cause}"))
     }
 
     pub(crate) fn bad_answer(&self, what: String) -> CallError {

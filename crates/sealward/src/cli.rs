@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{health, hub, proof};
+use crate::commands::{health, hook, hub, proof};
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
 
@@ -42,6 +42,9 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Answer an agent's hook: ask, wait, check the proof (agents run this)
+    #[command(after_help = hook::EXAMPLE)]
+    Hook(hook::Args),
     /// Run the hub alone, as servers do
     #[command(after_help = hub::EXAMPLE)]
     Hub(hub::Args),
@@ -65,12 +68,15 @@ where
         Ok(cli) => cli,
         Err(wrong) => return Ok(out.usage(&wrong)),
     };
-    let home = Home::choose(cli.home)?;
+    // An agent takes any exit code but 2 for leave.
+    let hook = matches!(cli.command, Command::Hook(_));
+    let home = Home::choose(cli.home).map_err(|failure| if hook { failure.with_code(2) } else { failure })?;
     dispatch(&cli.command, &home, out)
 }
 
 fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     match command {
+        Command::Hook(args) => hook::run(args, home, out),
         Command::Hub(args) => hub::run(args, home, out),
         Command::Health(args) => health::run(args, home, out),
         Command::Proof(args) => proof::run(args, home, out),

@@ -4,6 +4,7 @@
 //! Not here: the hub's routes (`hub`), the hook's answers (`executor`). Nobody may depend on this crate.
 
 mod cli;
+mod clock;
 mod commands;
 mod home;
 mod output;

@@ -41,6 +41,11 @@ impl Failure {
         Self { code: 2, error: error.into() }
     }
 
+    /// The same failure with another exit code, for callers whose code is another program's contract.
+    pub(crate) fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
+    }
+
     /// Exit 3: disk, network or hub would not.
     pub(crate) fn cannot(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { code: 3, error: error.into() }

@@ -97,7 +97,7 @@ fn claim(executor: &Executor, item: AskItem) -> Authorized {
     let id = ItemId::parse(&item.id).unwrap();
     let item = Item::Ask(item);
     loop {
-        let state = executor.hub.ask_state(&id, PATIENCE).unwrap();
+        let state = executor.hub.ask_state(&id, PATIENCE.as_secs(), PATIENCE).unwrap();
         let Some(proof) = state.proof else { continue };
         let now = Timestamp::from_millis(now_ms());
         let check = ExecutorCheck {

@@ -1,0 +1,1 @@
+//! The story around an event, without a hub.
