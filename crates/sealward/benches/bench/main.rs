@@ -5,7 +5,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a benchmark is run by a person at a terminal: it stops with the reason"
 )]
