@@ -22,12 +22,15 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::listen::{ListenError, listen};
 use crate::tls::{Acceptor, TlsError};
-use crate::routes;
+use crate::{due, routes};
 
 /// Why a hub did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
+    /// The database could not be opened.
+    #[error("the hub's database cannot be opened")]
+    Store(#[from] store::StoreError),
     /// An address could not be taken.
     #[error("the hub does not listen")]
     Listen(#[from] ListenError),
@@ -55,7 +58,7 @@ impl Hub {
         }
         let tls = config.tls.as_ref().map(Acceptor::load).transpose()?;
         let (stop, stopping) = watch::channel(false);
-        let app = App::open(config, clock, stopping);
+        let app = App::open(config, clock, stopping).await?;
         Ok(Self { app, listeners, tls, stop })
     }
 
@@ -76,6 +79,7 @@ impl Hub {
         let Self { app, listeners, tls, stop } = self;
         tracing::info!(origin = app.config().origin.as_str(), "the hub answers");
         let router = routes::router(&app);
+        let timer = tokio::spawn(due::run(app.clone()));
         let door = Arc::new(Semaphore::new(limits::CONNECTIONS));
         let mut accepting = JoinSet::new();
         for listener in listeners {
@@ -86,6 +90,10 @@ impl Hub {
         tracing::info!("the hub stops");
         stop.send_replace(true);
         while accepting.join_next().await.is_some() {}
+        if let Err(error) = timer.await {
+            tracing::error!(%error, "the timer ended badly");
+        }
+        app.close().await;
     }
 }
 

@@ -150,7 +150,6 @@ impl Answer {
 
     /// Panics unless the status is this one; gives the answer on.
     #[track_caller]
-    #[must_use]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "answer: {}", self.text());
         self

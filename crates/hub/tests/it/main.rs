@@ -1,0 +1,5 @@
+//! The hub from outside: real sockets, a real database, software passkeys.
+#![cfg(test)]
+
+mod asks;
+mod house;
