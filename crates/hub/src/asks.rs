@@ -42,7 +42,10 @@ pub(crate) async fn create(
             return Err(Problem::new(Code::Duplicate, "this id is taken by another ask; make a new id"));
         }
         Added::TooMany(TooMany::Owner) => {
-            return Err(Problem::too_many("too many asks of this agent wait; answer or cancel some first", 10));
+            return Err(Problem::too_many(
+                "too many asks of this agent wait; answer or cancel some first",
+                10,
+            ));
         }
         Added::TooMany(TooMany::Total) => {
             return Err(Problem::too_many("the inbox is full; answer or cancel some asks first", 10));
@@ -144,7 +147,8 @@ pub(crate) fn not_found() -> Problem {
 
 /// Checks shape and sizes; what stands in the fields is shown, never interpreted.
 fn new_item(app: &App, machine: &Machine, ask: NewAsk) -> Result<NewItem, Problem> {
-    let NewAsk { kind, quorum, id, executor, session, tool, input, cwd, arguments, why, host, thread, guard } = ask;
+    let NewAsk { kind, quorum, id, executor, session, tool, input, cwd, arguments, why, host, thread, guard } =
+        ask;
     if ItemId::parse(&id).ok().and_then(|id| id.kind()) != Some(kind) {
         return Err(unprocessable("`id` must be the kind's prefix and 32 hex digits of fresh randomness"));
     }
@@ -161,7 +165,10 @@ fn new_item(app: &App, machine: &Machine, ask: NewAsk) -> Result<NewItem, Proble
         ("thread", thread.as_ref(), limits::NAME_BYTES),
     ] {
         if text.is_some_and(|text| text.len() > most) {
-            return Err(Problem::new(Code::TooLarge, format!("`{name}` is over {most} bytes; nothing was stored")));
+            return Err(Problem::new(
+                Code::TooLarge,
+                format!("`{name}` is over {most} bytes; nothing was stored"),
+            ));
         }
     }
     if tool.is_empty() {

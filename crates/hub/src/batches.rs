@@ -17,7 +17,19 @@ use crate::seal;
 
 /// One batch as the wire has it.
 pub(crate) fn batch_row(batch: StoredBatch) -> BatchRow {
-    let StoredBatch { id, status, payload, proof: _, entries, have, need, signers, created, settles, expires } = batch;
+    let StoredBatch {
+        id,
+        status,
+        payload,
+        proof: _,
+        entries,
+        have,
+        need,
+        signers,
+        created,
+        settles,
+        expires,
+    } = batch;
     BatchRow {
         id,
         status,
@@ -62,7 +74,11 @@ pub(crate) async fn sign(
         batch = match app.store().add_signature(&new, app.now()).await? {
             Signed::Done(batch) => batch,
             // A signature of this very request may have been the last one needed.
-            Signed::NotCollecting(batch) if batch.signers.iter().any(|known| known.keyid == new.signer.keyid) => batch,
+            Signed::NotCollecting(batch)
+                if batch.signers.iter().any(|known| known.keyid == new.signer.keyid) =>
+            {
+                batch
+            }
             Signed::NotCollecting(batch) => return Err(closed(&batch)),
             Signed::NotFound => return Err(not_found()),
         };

@@ -26,16 +26,17 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let json = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(is_json);
+        let json =
+            request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(is_json);
         if !json {
             return Err(Problem::new(Code::Malformed, "send the body as `content-type: application/json`"));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Problem::new(Code::Unprocessable, "the body is not UTF-8; nothing was stored"))?;
-        serde_json::from_str(text)
-            .map(Body)
-            .map_err(|error| Problem::new(Code::Malformed, format!("the body is not what this route takes: {error}")))
+        serde_json::from_str(text).map(Body).map_err(|error| {
+            Problem::new(Code::Malformed, format!("the body is not what this route takes: {error}"))
+        })
     }
 }
 

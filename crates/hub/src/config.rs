@@ -62,8 +62,8 @@ impl Config {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_path_buf(), source })?;
-        let raw: Raw =
-            toml::from_str(&text).map_err(|source| ConfigError::Parse { path: path.to_path_buf(), source })?;
+        let raw: Raw = toml::from_str(&text)
+            .map_err(|source| ConfigError::Parse { path: path.to_path_buf(), source })?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         raw.check(folder.unwrap_or_else(|| Path::new(".")))
     }
@@ -201,7 +201,12 @@ fn is_plain_loopback(ip: IpAddr) -> bool {
     ip == IpAddr::V4(std::net::Ipv4Addr::LOCALHOST) || ip == IpAddr::V6(std::net::Ipv6Addr::LOCALHOST)
 }
 
-fn seconds(key: &'static str, given: Option<u32>, default: u32, range: (u32, u32)) -> Result<i64, ConfigError> {
+fn seconds(
+    key: &'static str,
+    given: Option<u32>,
+    default: u32,
+    range: (u32, u32),
+) -> Result<i64, ConfigError> {
     let value = given.unwrap_or(default);
     let (least, most) = range;
     if value < least || value > most {

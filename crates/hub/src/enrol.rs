@@ -62,12 +62,18 @@ pub(crate) async fn propose(
     match outcome {
         Ok(Ok(Outcome::Proposed)) => {}
         Ok(Ok(Outcome::Gone)) => {
-            return Err(Problem::new(Code::Gone, "this link is used, expired or tried too often; make a new one"));
+            return Err(Problem::new(
+                Code::Gone,
+                "this link is used, expired or tried too often; make a new one",
+            ));
         }
         Ok(Ok(Outcome::Wrong)) => return Err(forbidden("this is not the code of the link at the terminal")),
         Ok(Err(error)) => {
             tracing::error!(%error, "an enrolment could not be read or written");
-            return Err(Problem::new(Code::Unavailable, "the hub cannot write its folder; nothing was proposed"));
+            return Err(Problem::new(
+                Code::Unavailable,
+                "the hub cannot write its folder; nothing was proposed",
+            ));
         }
         Err(error) => {
             tracing::error!(%error, "an enrolment broke off");

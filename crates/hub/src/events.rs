@@ -73,15 +73,12 @@ pub(crate) async fn stream(
     let last = last.map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()));
     let since = match (last, since) {
         (Some(Some(seen)), _) | (None, Some(seen)) => seen,
-        (Some(None), _) => return Err(Problem::new(Code::Malformed, "`Last-Event-ID` must be a line's number")),
+        (Some(None), _) => {
+            return Err(Problem::new(Code::Malformed, "`Last-Event-ID` must be a line's number"));
+        }
         (None, None) => app.store().head().await?.seq,
     };
-    let query = EventQuery {
-        since,
-        kinds: Vec::new(),
-        agent: caller.own_events(),
-        limit: rows(None),
-    };
+    let query = EventQuery { since, kinds: Vec::new(), agent: caller.own_events(), limit: rows(None) };
     let reader = Reader {
         place: place(&app, &caller)?,
         changes: app.changes(),

@@ -312,7 +312,10 @@ fn same_origin(app: &App, parts: &Parts) -> Result<(), Problem> {
 }
 
 fn wrong_host(app: &App) -> Problem {
-    forbidden(format!("the hub does not answer under this name; the page lives at {}", app.config().origin.as_str()))
+    forbidden(format!(
+        "the hub does not answer under this name; the page lives at {}",
+        app.config().origin.as_str()
+    ))
 }
 
 pub(crate) fn forbidden(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {

@@ -51,10 +51,7 @@ pub(crate) async fn list(
 ) -> Answer<History> {
     let query = HistoryQuery { before, limit: rows(limit), text: q.unwrap_or_default() };
     let page = app.store().history(&query).await?;
-    Ok(Json(History {
-        entries: page.entries.into_iter().map(entry).collect(),
-        next: page.next,
-    }))
+    Ok(Json(History { entries: page.entries.into_iter().map(entry).collect(), next: page.next }))
 }
 
 fn entry(stored: HistoryEntry) -> Entry {

@@ -119,7 +119,9 @@ mod tests {
 
     #[test]
     fn what_readers_could_take_differently_is_refused() {
-        for bad in ["", " ", "{} {}", "{}x", "{'a':1}", "[1,]", "NaN", "{\"a\":1", "\u{feff}{}", "\"\n\"", "01"] {
+        for bad in
+            ["", " ", "{} {}", "{}x", "{'a':1}", "[1,]", "NaN", "{\"a\":1", "\u{feff}{}", "\"\n\"", "01"]
+        {
             assert!(matches!(check(bad), Err(BadText::NotJson(_))), "{bad}: {:?}", check(bad));
         }
         for (bad, twice) in [
@@ -136,7 +138,11 @@ mod tests {
     fn nesting_ends_at_the_limit() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(check(&nested(limits::INPUT_DEPTH)), Ok(()));
-        assert_eq!(check(&format!("\"{}\\\"[\"", "[".repeat(200))), Ok(()), "brackets in a string nest nothing");
+        assert_eq!(
+            check(&format!("\"{}\\\"[\"", "[".repeat(200))),
+            Ok(()),
+            "brackets in a string nest nothing"
+        );
         assert_eq!(check(&nested(limits::INPUT_DEPTH + 1)), Err(BadText::Deep));
         assert!(check(&nested(200_000)).is_err(), "and no stack runs out far beyond it");
     }

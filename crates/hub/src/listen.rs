@@ -17,10 +17,7 @@ pub(crate) async fn listen(address: SocketAddr) -> Result<Vec<TcpListener>, List
     let mut tries = 0;
     loop {
         let first = bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), address.port())).await?;
-        let port = first
-            .local_addr()
-            .map_err(|source| ListenError::Bind { address, source })?
-            .port();
+        let port = first.local_addr().map_err(|source| ListenError::Bind { address, source })?.port();
         match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)).await {
             Ok(second) => return Ok(vec![first, second]),
             Err(ListenError::Taken { .. }) if address.port() == 0 && tries < CHOSEN_TRIES => tries += 1,

@@ -152,8 +152,9 @@ pub(crate) async fn finish(
 /// Checks a login answer: the signature over the page's bytes, then that the nonce is a fresh one of ours, once.
 pub(crate) async fn check(app: &App, answer: &LoginAnswer) -> Result<proof::Signer, Problem> {
     let LoginAnswer { payload, signature } = answer;
-    let bytes = b64::decode(payload)
-        .map_err(|_| Problem::new(Code::Malformed, "`payload` is not canonical base64url; nobody was logged in"))?;
+    let bytes = b64::decode(payload).map_err(|_| {
+        Problem::new(Code::Malformed, "`payload` is not canonical base64url; nobody was logged in")
+    })?;
     let now = app.now();
     let origin = app.config().origin.as_str();
     let login = proof::check_login(&app.pins()?, &bytes, signature.get().as_bytes(), origin, now);

@@ -135,8 +135,10 @@ fn operation(route: &Route) -> Value {
         "x-roles": route.roles.iter().map(|role| role.as_str()).collect::<Vec<_>>(),
     });
     let of_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let in_path = of_path.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
-    let in_query = route.query.iter().map(|name| json!({ "name": name, "in": "query", "schema": { "type": "string" } }));
+    let in_path = of_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
+    let in_query =
+        route.query.iter().map(|name| json!({ "name": name, "in": "query", "schema": { "type": "string" } }));
     let parameters: Vec<Value> = in_path.chain(in_query).collect();
     if let Some(operation) = operation.as_object_mut() {
         if !parameters.is_empty() {
@@ -205,9 +207,11 @@ mod tests {
 
     fn references(value: &Value, found: &mut BTreeSet<String>) {
         match value {
-            Value::Object(members) => members.iter().for_each(|(name, member)| match member {
-                Value::String(target) if name == "$ref" => drop(found.insert(target.clone())),
-                other => references(other, found),
+            Value::Object(members) => members.iter().for_each(|(name, member)| {
+                if let (Value::String(target), "$ref") = (member, name.as_str()) {
+                    found.insert(target.clone());
+                }
+                references(member, found);
             }),
             Value::Array(elements) => elements.iter().for_each(|element| references(element, found)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -221,8 +225,12 @@ mod tests {
             let method = route.method().to_ascii_lowercase();
             assert_eq!(described["paths"][route.path][&method]["summary"], route.about, "{}", route.path);
         }
-        let operations: usize =
-            described["paths"].as_object().unwrap().values().map(|path| path.as_object().unwrap().len()).sum();
+        let operations: usize = described["paths"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|path| path.as_object().unwrap().len())
+            .sum();
         assert_eq!(operations, ROUTES.len(), "no two lines of the table are one route");
         let mut used = BTreeSet::new();
         references(&described, &mut used);

@@ -74,7 +74,8 @@ async fn approve(app: &App, asked: Prepare) -> Answer<Prepared> {
     named.may_be_approved()?;
     let now = app.now();
     let pins = app.pins()?;
-    let quorum = named.covered().iter().map(|item| item.quorum.max(pins.quorum(item.kind))).max().unwrap_or(1);
+    let quorum =
+        named.covered().iter().map(|item| item.quorum.max(pins.quorum(item.kind))).max().unwrap_or(1);
     // Persons after the first sign when they get to it: the window then runs from the last signature.
     let not_before = if quorum > 1 { now } else { now.plus(app.config().undo_ms) };
     let lifetime_ends = named.rows.iter().map(|row| row.stored.expires).max().unwrap_or(now);
@@ -93,7 +94,7 @@ async fn approve(app: &App, asked: Prepare) -> Answer<Prepared> {
     warnings.dedup();
     let covers = named.covers();
     let says = Approve { not_before, items: covers.iter().map(|cover| cover.hash).collect() };
-    prepared(app, draft(Verb::Approve, now, expires, says), covers, warnings)
+    prepared(app, &draft(Verb::Approve, now, expires, says), covers, warnings)
 }
 
 async fn deny(app: &App, asked: Prepare) -> Answer<Prepared> {
@@ -103,14 +104,17 @@ async fn deny(app: &App, asked: Prepare) -> Answer<Prepared> {
     named.fresh()?;
     let reason = reason.unwrap_or_default();
     if reason.len() > limits::REASON_BYTES {
-        return Err(Problem::new(Code::TooLarge, format!("a reason is at most {} bytes", limits::REASON_BYTES)));
+        return Err(Problem::new(
+            Code::TooLarge,
+            format!("a reason is at most {} bytes", limits::REASON_BYTES),
+        ));
     }
     let channel = channel.unwrap_or(Channel::Post);
     let now = app.now();
     let life = if channel.pinned() { limits::SECURITY_LIFE_MS } else { limits::APPROVE_LIFE_MS };
     let covers = named.covers();
     let says = Deny { channel, reason, items: covers.iter().map(|cover| cover.hash).collect() };
-    prepared(app, draft(Verb::Deny, now, now.plus(life), says), covers, Vec::new())
+    prepared(app, &draft(Verb::Deny, now, now.plus(life), says), covers, Vec::new())
 }
 
 fn pin(app: &App, asked: Prepare) -> Answer<Prepared> {
@@ -122,7 +126,7 @@ fn pin(app: &App, asked: Prepare) -> Answer<Prepared> {
     proof::check_entry(&key).map_err(|error| malformed(format!("this key cannot be pinned: {error}")))?;
     let now = app.now();
     let draft = draft(Verb::Pin, now, now.plus(limits::PIN_LIFE_MS), Pin { key, executor });
-    prepared(app, draft, Vec::new(), Vec::new())
+    prepared(app, &draft, Vec::new(), Vec::new())
 }
 
 fn revoke(app: &App, asked: Prepare) -> Answer<Prepared> {
@@ -130,12 +134,14 @@ fn revoke(app: &App, asked: Prepare) -> Answer<Prepared> {
     only((&channel, &reason, &key), (&executor, &None, &None))?;
     let what = what.and_then(|what| proof::What::ALL.into_iter().find(|known| known.as_str() == what));
     let (Some(what), Some(id), None) = (what, id, entries) else {
-        return Err(malformed("a revocation needs `what` (rule, delegation, key, warning) and `id`".to_owned()));
+        return Err(malformed(
+            "a revocation needs `what` (rule, delegation, key, warning) and `id`".to_owned(),
+        ));
     };
     let now = app.now();
     let says = Revoke { what: what.as_str(), id };
     let draft = draft(Verb::Revoke, now, now.plus(limits::RULE_LIFE_MS), says);
-    prepared(app, draft, Vec::new(), Vec::new())
+    prepared(app, &draft, Vec::new(), Vec::new())
 }
 
 /// Members that another verb has are refused, as everywhere: half of them would mean something nobody sees.
@@ -158,11 +164,11 @@ fn draft<T>(verb: Verb, issued: Timestamp, expires: Timestamp, says: T) -> Draft
 
 fn prepared<T: Serialize>(
     app: &App,
-    draft: Draft<T>,
+    draft: &Draft<T>,
     covers: Vec<Cover>,
     warnings: Vec<String>,
 ) -> Answer<Prepared> {
-    let payload: Box<RawValue> = serde_json::value::to_raw_value(&draft).map_err(|error| {
+    let payload: Box<RawValue> = serde_json::value::to_raw_value(draft).map_err(|error| {
         tracing::error!(%error, "a payload cannot be written");
         Problem::new(Code::Internal, "the payload could not be written")
     })?;

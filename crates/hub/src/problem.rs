@@ -49,7 +49,9 @@ impl Code {
             }
             Self::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too_many", "Too many at once"),
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "The hub failed"),
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The hub cannot do this now"),
+            Self::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The hub cannot do this now")
+            }
         }
     }
 }
@@ -135,14 +137,18 @@ impl From<StoreError> for Problem {
     /// A store that could not: nothing was changed, and the caller may ask again.
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
-        match error {
-            StoreError::Full { .. } => {
-                Self::new(Code::Unavailable, "the hub's disk is full; nothing was stored or allowed; free some space")
-            }
-            StoreError::Busy { .. } | StoreError::Closed => {
-                Self::new(Code::Unavailable, "the hub's database is busy or closing; nothing was stored; try again")
-            }
-            _ => Self::new(Code::Internal, "the hub's database failed; nothing was stored or allowed"),
+        if matches!(error, StoreError::Full { .. }) {
+            Self::new(
+                Code::Unavailable,
+                "the hub's disk is full; nothing was stored or allowed; free some space",
+            )
+        } else if matches!(error, StoreError::Busy { .. } | StoreError::Closed) {
+            Self::new(
+                Code::Unavailable,
+                "the hub's database is busy or closing; nothing was stored; try again",
+            )
+        } else {
+            Self::new(Code::Internal, "the hub's database failed; nothing was stored or allowed")
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The one table of routes. Router, description (`/api/openapi.json`) and the golden table of the tests are made from it, so that
 //! a route which is not in it cannot be reached, and one that is has its audience checked.
 
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
@@ -18,7 +17,10 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use crate::app::App;
 use crate::gate::gate;
 use crate::problem::{Code, Problem};
-use crate::{asks, batches, enrol, events, health, history, login, messages, openapi, page, people, prepare, seal, snapshot};
+use crate::{
+    asks, batches, enrol, events, health, history, login, messages, openapi, page, people, prepare, seal,
+    snapshot,
+};
 
 /// Whose route it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

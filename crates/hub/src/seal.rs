@@ -105,7 +105,12 @@ impl Claimed {
     }
 }
 
-async fn approve(app: &App, proof: &str, entries: Vec<Entry>, claimed: &Claimed) -> Result<Response, Refused> {
+async fn approve(
+    app: &App,
+    proof: &str,
+    entries: Vec<Entry>,
+    claimed: &Claimed,
+) -> Result<Response, Refused> {
     if let Some(batch) = app.store().batch_of_payload(&claimed.payload).await? {
         return came_before(&batch, &entries);
     }
@@ -141,7 +146,9 @@ fn came_before(batch: &StoredBatch, entries: &[Entry]) -> Result<Response, Refus
         return Err(Refusal::AlreadyUsed.into());
     }
     match batch.status {
-        BatchStatus::Collecting | BatchStatus::Settling | BatchStatus::Settled => Ok(in_batch(batch.id.clone())),
+        BatchStatus::Collecting | BatchStatus::Settling | BatchStatus::Settled => {
+            Ok(in_batch(batch.id.clone()))
+        }
         BatchStatus::Undone | BatchStatus::Expired => {
             Err(Problem::new(Code::Closed, "this approval was undone or has expired; sign again").into())
         }
@@ -254,7 +261,8 @@ async fn standing(app: &App, proof: &str) -> Result<Response, Refused> {
 
 /// The hub's own file follows the same proofs as every executor's. What cannot be written now is applied at the next start.
 pub(crate) fn apply(app: &App, proof: &str) {
-    let applied = proof::trust::apply(&app.config().pins(), proof.as_bytes(), &app.config().identity(), app.now());
+    let applied =
+        proof::trust::apply(&app.config().pins(), proof.as_bytes(), &app.config().identity(), app.now());
     match applied {
         Ok(applied) => tracing::info!(?applied, "a trust proof was applied to the hub's own pin file"),
         Err(error) => tracing::warn!(%error, "a trust proof was not applied to the hub's own pin file"),

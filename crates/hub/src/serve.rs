@@ -179,8 +179,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(limits::HEAD_MS))
         .max_buf_size(limits::HEAD_BYTES);
-    let mut conn =
-        pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let mut conn = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
     let ended = tokio::select! {
         ended = conn.as_mut() => Some(ended),
         _ = stopping.wait_for(|stop| *stop) => None,
@@ -206,7 +205,8 @@ async fn turn_away(mut stream: TcpStream) {
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await
     };
-    if !matches!(tokio::time::timeout(Duration::from_millis(limits::ACCEPT_PAUSE_MS), say).await, Ok(Ok(()))) {
+    if !matches!(tokio::time::timeout(Duration::from_millis(limits::ACCEPT_PAUSE_MS), say).await, Ok(Ok(())))
+    {
         tracing::debug!("a peer that found the hub full did not wait for the answer");
     }
 }

@@ -29,7 +29,11 @@ pub(crate) async fn snapshot(
     Query(Page { after, limit }): Query<Page>,
 ) -> Answer<Inbox> {
     let after = after
-        .map(|cursor| cursor.parse::<u64>().map_err(|_| Problem::new(Code::Malformed, "`after` is not a cursor of ours")))
+        .map(|cursor| {
+            cursor
+                .parse::<u64>()
+                .map_err(|_| Problem::new(Code::Malformed, "`after` is not a cursor of ours"))
+        })
         .transpose()?;
     let now = app.now();
     let store = app.store();
@@ -40,7 +44,7 @@ pub(crate) async fn snapshot(
     Ok(Json(Inbox {
         inbox: inbox.rows.into_iter().map(row).collect(),
         next: inbox.next.map(|cursor| cursor.to_string()),
-        total: u64::from(inbox.total),
+        total: inbox.total,
         jobs: Vec::new(),
         rules: Vec::new(),
         delegations: Vec::new(),
@@ -59,10 +63,27 @@ pub(crate) async fn snapshot(
 
 /// One item as a row.
 pub(crate) fn row(stored: StoredItem) -> Row {
-    let StoredItem { seq: _, item, also, owner, status, quorum, have, batch, host, thread, guard, why, created, expires, closed: _ } =
-        stored;
+    let StoredItem {
+        seq: _,
+        item,
+        also,
+        owner,
+        status,
+        quorum,
+        have,
+        batch,
+        host,
+        thread,
+        guard,
+        why,
+        created,
+        expires,
+        closed: _,
+    } = stored;
     let (task, command) = match &item {
-        Item::Command(command) => (Some(command.task.clone()), sha256(command.command.as_bytes()).to_string()),
+        Item::Command(command) => {
+            (Some(command.task.clone()), sha256(command.command.as_bytes()).to_string())
+        }
         Item::Ask(_) | Item::Call(_) | Item::Review(_) | Item::Decision(_) => (None, String::new()),
     };
     Row {
@@ -129,11 +150,5 @@ fn pins(app: &App) -> Result<Vec<PinRow>, Problem> {
 
 fn today(counts: TodayCounts) -> Today {
     let TodayCounts { allowed_by_person, allowed_by_rule, allowed_by_reviewer, denied, expired } = counts;
-    Today {
-        allowed_by_you: u64::from(allowed_by_person),
-        allowed_by_rule: u64::from(allowed_by_rule),
-        allowed_by_reviewer: u64::from(allowed_by_reviewer),
-        denied: u64::from(denied),
-        expired: u64::from(expired),
-    }
+    Today { allowed_by_you: allowed_by_person, allowed_by_rule, allowed_by_reviewer, denied, expired }
 }

@@ -59,7 +59,9 @@ impl Acceptor {
             Ok(now) if now == loaded.stamp => {}
             Ok(now) => match read(&self.files) {
                 Ok(config) => *loaded = Loaded { stamp: now, config },
-                Err(error) => tracing::warn!(%error, "the changed certificate cannot be used; the last one stays"),
+                Err(error) => {
+                    tracing::warn!(%error, "the changed certificate cannot be used; the last one stays")
+                }
             },
             Err(error) => tracing::warn!(%error, "the certificate cannot be looked at; the last one stays"),
         }
