@@ -1,0 +1,114 @@
+// What is odd about a row, in words: the warning band above an act, and how risky the row looks.
+// Help for the eye only. What may run without a person is decided by `policy`, never here.
+
+import { actOf, leaves, shellParts, textsOf } from './acts.js';
+import { parse, text as member } from './json.js';
+import { findings } from './show.js';
+
+/** @typedef {import('./api.js').Row} Row */
+/** @typedef {'stop'|'careful'|'note'} Level */
+/** @typedef {{level: Level, key: string, params?: Record<string, unknown>}} Warning */
+
+/** From this many on, the number of commands is said. */
+const MANY_COMMANDS = 3;
+
+const PROTECTED = /(?:^|[\s"'=:/~])(\.git(?:\/|$|config|modules)|\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.claude(?:\.json)?|\.codex|\.cursor|\.gemini|\.vscode|\.idea|\.husky|\.mcp\.json|\.npmrc|\.netrc|\.envrc?|\.bashrc|\.bash_profile|\.zshrc|\.zprofile|\.profile|\.config\/git|authorized_keys|id_(?:rsa|ed25519|ecdsa)|approvers\.json|executor\.toml|sealward|\/?etc\/(?:passwd|shadow|sudoers|ssh|cron))/i;
+
+/** @param {Row} row @returns {Warning[]} the gravest first */
+export function warningsOf(row) {
+  /** @type {Warning[]} */
+  const out = [];
+  /** @param {Level} level @param {string} key @param {Record<string, unknown>} [params] */
+  const say = (level, key, params) => out.push(params ? { level, key, params } : { level, key });
+
+  if (row.human_only) say('stop', 'warn_human_only', { why: row.human_only });
+  letters(row, say);
+  const item = row.item ?? {};
+  if (row.kind === 'ask' || row.kind === 'call') tool(row, item, say);
+  if (row.kind === 'command') shell(item['command'] ?? '', item['directory'] ?? '', say);
+  if (row.kind === 'review') {
+    if (item['diff'] === '') say('stop', 'warn_tree_unseen');
+    if (item['gate'] !== 'pass') say('stop', 'warn_gate');
+  }
+  if ((row.also ?? []).length > 0) say('note', 'warn_also', { n: (row.also ?? []).length + 1 });
+  if (row.guard === 'user' && (row.kind === 'ask' || row.kind === 'call')) say('note', 'warn_cooperative');
+  const order = { stop: 0, careful: 1, note: 2 };
+  return out.sort((a, b) => order[a.level] - order[b.level]);
+}
+
+/** @param {readonly Warning[]} warnings @returns {'safe'|'careful'|'stop'} */
+export function riskOf(warnings) {
+  if (warnings.some((w) => w.level === 'stop')) return 'stop';
+  return warnings.some((w) => w.level === 'careful') ? 'careful' : 'safe';
+}
+
+/** @typedef {(level: Level, key: string, params?: Record<string, unknown>) => void} Say */
+
+/** @param {Row} row @param {Say} say */
+function letters(row, say) {
+  const act = actOf(row);
+  const found = findings([...textsOf(act), act.caption, act.where, row.agent, row.executor]);
+  const said = findings([row.why ?? '', ...act.words.map((w) => w.text)], 'prose');
+  const names = [...new Set([...found.names, ...said.names])].slice(0, 6).join(' ');
+  const bidi = found.bidi + said.bidi;
+  const hidden = found.hidden + said.hidden;
+  const control = found.control + said.control;
+  if (bidi) say('stop', 'warn_bidi', { n: bidi, names });
+  if (hidden) say('stop', 'warn_hidden', { n: hidden, names });
+  if (control) say('stop', 'warn_control', { n: control, names });
+  if (found.surrogate + said.surrogate) say('stop', 'warn_surrogate');
+  if (found.alike + said.alike) say('stop', 'warn_alike', { n: found.alike + said.alike, names });
+  if (found.spaces) say('careful', 'warn_spaces');
+  if (found.rtl) say('careful', 'warn_rtl');
+}
+
+/** @param {Row} row @param {Record<string,string>} item @param {Say} say */
+function tool(row, item, say) {
+  const raw = item[row.kind === 'ask' ? 'input' : 'arguments'] ?? '';
+  let parsed;
+  try {
+    parsed = parse(raw);
+  } catch {
+    return;
+  }
+  const { node, differences, doubled } = parsed;
+  if (doubled.length) say('stop', 'warn_doubled', { names: doubled.slice(0, 4).join(', ') });
+  if (differences.some((d) => d.why === 'number')) say('careful', 'warn_number');
+  if (differences.some((d) => d.why === 'escape')) say('note', 'warn_escape');
+  const cwd = item['cwd'] ?? '';
+  const command = member(node, 'command');
+  if (command !== undefined) shell(command, cwd, say);
+  else {
+    const path = member(node, 'file_path') ?? member(node, 'notebook_path') ?? member(node, 'path');
+    if (path !== undefined) {
+      if (cwd && outside(path, cwd)) say('careful', 'warn_outside', { path: cwd });
+      if (PROTECTED.test(path)) say('stop', 'warn_protected');
+    } else if (leaves(node).some((text) => text.length < 4096 && PROTECTED.test(text))) say('careful', 'warn_protected');
+  }
+}
+
+/** @param {string} path @param {string} cwd */
+export function outside(path, cwd) {
+  if (path.split(/[\\/]/).includes('..')) return true;
+  if (path.startsWith('~')) return true;
+  if (!path.startsWith('/')) return false;
+  const base = cwd.endsWith('/') ? cwd : `${cwd}/`;
+  return path !== cwd && !path.startsWith(base);
+}
+
+/** @param {string} command @param {string} cwd @param {Say} say */
+function shell(command, cwd, say) {
+  const parts = shellParts(command).filter((p) => p.replace(/^[;|&\s]+/, '').trim() !== '');
+  if (/(?:curl|wget)\b[^|]*\|[^|]*\b(?:sh|bash|zsh|python3?|perl|ruby|node)\b/s.test(command)) say('stop', 'warn_download');
+  if (/\b(?:sudo|doas|su)\b/.test(command)) say('stop', 'warn_root');
+  if (/\brm\s+(?:-\w*[rR]|--recursive)|\bfind\b.*\s-delete\b/s.test(command)) say('stop', 'warn_deletes');
+  if (/\bgit\s+push\b.*(?:\s-\w*f\b|--force)/s.test(command)) say('stop', 'warn_force_push');
+  if (PROTECTED.test(command)) say('careful', 'warn_protected');
+  if (parts.length >= MANY_COMMANDS) say('careful', 'warn_many', { n: parts.length });
+  if (parts.some((p) => /^[;|&\s]*(?:(?:\S*\/)?(?:sh|bash|zsh|dash|python3?|node|ruby|perl)\s+(?!-)\S+|(?:source|\.)\s+\S+|\.{0,2}\/\S+|\S+\.(?:sh|py|rb|pl)(?:\s|$))/.test(p))) say('careful', 'warn_script');
+  if (/\$\(|`|\$\{?\w|<\(/.test(command)) say('careful', 'warn_expands');
+  const words = command.split(/[\s;|&<>'"=]+/);
+  if (words.some((w) => w === '..' || w.startsWith('../') || w.startsWith('~') || (w.startsWith('/') && w.length > 1 && !/^\/(?:dev\/null|usr\/bin\/|bin\/)/.test(w) && outside(w, cwd)))) {
+    say('careful', 'warn_outside', { path: cwd });
+  }
+}
