@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{health, hook, hub, proof};
+use crate::commands::{agents, approvers, enrol, health, hook, hub, pause, proof, up};
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
 
@@ -45,9 +45,27 @@ enum Command {
     /// Answer an agent's hook: ask, wait, check the proof (agents run this)
     #[command(after_help = hook::EXAMPLE)]
     Hook(hook::Args),
+    /// Lay out the home, start the hub, print the page's address and an enrolment link
+    #[command(after_help = up::EXAMPLE)]
+    Up(up::Args),
     /// Run the hub alone, as servers do
     #[command(after_help = hub::EXAMPLE)]
     Hub(hub::Args),
+    /// Make a link for a further device and pin its key at this terminal
+    #[command(after_help = enrol::EXAMPLE)]
+    Enrol(enrol::Args),
+    /// List, pin and revoke the keys that may approve
+    #[command(after_help = approvers::EXAMPLE)]
+    Approvers(approvers::Args),
+    /// Make, list and revoke machines' tokens
+    #[command(after_help = agents::EXAMPLE)]
+    Agents(agents::Args),
+    /// Stop every release and rule at once
+    #[command(after_help = pause::PAUSE_EXAMPLE)]
+    Pause(pause::PauseArgs),
+    /// Say where a person lifts the pause
+    #[command(after_help = pause::RESUME_EXAMPLE)]
+    Resume(pause::ResumeArgs),
     /// Ask the hub whether it is well; exit 0 or 1
     #[command(after_help = health::EXAMPLE)]
     Health(health::Args),
@@ -77,7 +95,13 @@ where
 fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     match command {
         Command::Hook(args) => hook::run(args, home, out),
+        Command::Up(args) => up::run(args, home, out),
         Command::Hub(args) => hub::run(args, home, out),
+        Command::Enrol(args) => enrol::run(args, home, out),
+        Command::Approvers(args) => approvers::run(args, home, out),
+        Command::Agents(args) => agents::run(args, home, out),
+        Command::Pause(args) => pause::pause(args, home, out),
+        Command::Resume(args) => pause::resume(args, home, out),
         Command::Health(args) => health::run(args, home, out),
         Command::Proof(args) => proof::run(args, home, out),
     }

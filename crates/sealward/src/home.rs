@@ -4,6 +4,11 @@
 //! `~` comes from the user database, never from `$HOME`: an agent may set its own environment, and a hook that
 //! followed it would read the agent's pins.
 
+pub(crate) mod files;
+pub(crate) mod layout;
+pub(crate) mod lock;
+pub(crate) mod pins;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,11 +3,14 @@
 //! Invariant: nothing here decides whether something may run; that is `proof` and `policy`.
 //! Not here: the hub's routes (`hub`), the hook's answers (`executor`). Nobody may depend on this crate.
 
+mod chance;
 mod cli;
 mod clock;
 mod commands;
+mod desk;
 mod home;
 mod output;
+mod signals;
 
 use std::process::ExitCode;
 
