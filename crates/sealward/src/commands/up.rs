@@ -120,6 +120,8 @@ fn start_hub(home: &Home, events: Sender<Event>) -> Result<Pid, UpError> {
             .arg(home.hub_config())
             .arg("--parent")
             .arg(std::process::id().to_string())
+            // The terminal is for questions; what a hub says in passing would stand between them.
+            .args(["--log", "warn"])
             .stdin(Stdio::null())
             .process_group(0)
             .spawn()

@@ -69,6 +69,12 @@ pub(crate) enum LayoutError {
         /// Which key, and why.
         source: Box<hub::ConfigError>,
     },
+    /// `up` never ran on this home.
+    #[error("there is no hub in `{}`; run `sealward up` once, or give the right --home", home.display())]
+    NotLaidOut {
+        /// The home.
+        home: PathBuf,
+    },
     /// `executor.toml` was changed into something the executors do not take.
     #[error("`{path}` has no `[identity]` with `hook`; mend it, or move it away to have it made anew")]
     Executor {
@@ -296,7 +302,10 @@ fn no_such_address(error: &io::Error) -> bool {
 /// The configuration of a home that `up` laid out before.
 ///
 /// # Errors
-/// [`LayoutError::Config`] where there is none or the hub does not take it.
+/// [`LayoutError::NotLaidOut`] where there is none, [`LayoutError::Config`] where the hub does not take it.
 pub(crate) fn existing(home: &Home) -> Result<hub::Config, LayoutError> {
+    if !home.hub_config().exists() {
+        return Err(LayoutError::NotLaidOut { home: home.dir().to_path_buf() });
+    }
     load(&home.hub_config())
 }

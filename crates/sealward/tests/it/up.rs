@@ -8,12 +8,13 @@ use testkit::{Program, Temp, Terminal, until};
 use crate::{SEALWARD, passkey, pinned, world};
 
 fn mode(path: &std::path::Path) -> u32 {
-    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    std::fs::metadata(path).unwrap_or_else(|error| panic!("{path:?}: {error}")).permissions().mode() & 0o777
 }
 
 #[test]
 fn a_fresh_home_gets_a_name_a_port_a_token_and_files_for_its_owner_alone() {
-    let world = world();
+    let mut world = world();
+    let _link = world.enrol_link();
     let home = world.home();
     for folder in ["", "grants", "kept", "hub", "hub/proposals"] {
         assert_eq!(mode(&home.join(folder)), 0o700, "{folder}");

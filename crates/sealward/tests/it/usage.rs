@@ -31,7 +31,7 @@ fn help_of_every_command_shows_an_example_on_stdout_and_exits_0() {
         seen += 1;
         waiting.extend(listed(&help.out()).into_iter().map(|name| [path.clone(), vec![name]].concat()));
     }
-    assert!(seen >= 15, "only {seen} commands were found");
+    assert!(seen >= 13, "only {seen} commands were found");
 }
 
 #[test]
@@ -60,14 +60,8 @@ fn wrong_use_exits_2_with_the_reason_on_stderr_and_nothing_on_stdout() {
 
 #[test]
 fn a_home_that_was_never_laid_out_is_an_inability_with_a_remedy() {
-    for args in [
-        &["agents", "list"][..],
-        &["agents", "add", "x"],
-        &["approvers", "revoke", "x"],
-        &["enrol"],
-        &["pause"],
-        &["resume"],
-    ] {
+    for args in [&["agents", "list"][..], &["agents", "add", "x"], &["approvers", "revoke", "x"], &["enrol"]]
+    {
         let run = run(args).expect(3);
         assert_eq!(run.out(), "", "{args:?}");
         assert!(run.err().contains("sealward up"), "{args:?}: {}", run.err());
