@@ -94,6 +94,11 @@ impl Output {
         drop(writeln!(io::stderr().lock(), "{text}"));
     }
 
+    /// An error that does not end the command: its chain, on stderr.
+    pub(crate) fn failed(&mut self, error: &(dyn Error + 'static)) {
+        self.note(format_args!("sealward: {}", Chain(error)));
+    }
+
     /// Help, version or a wrong command line, as clap words it.
     pub(crate) fn usage(&mut self, wrong: &clap::Error) -> Exit {
         let wrote = wrong.print();
