@@ -1,0 +1,61 @@
+# The commands of this repository; README says which to use when.
+#
+#   make run     build `sealward` and start it
+#   make test    every test, the browser's among them; installs what they need
+#   make gate    what a change must pass: form, lints, documents, dependencies, tests
+#   make bench   the benchmarks, release profile
+#   make soak    long kills and long fuzzing
+
+CARGO = cargo
+# Where Node lands on machines whose own is too old.
+TOOLS = target/tools
+# How long `make test` fuzzes each parser, and `make soak`.
+FUZZ_SECONDS = 30
+SOAK_SECONDS = 1800
+
+export PATH := $(CURDIR)/$(TOOLS)/bin:$(PATH)
+
+.PHONY: run test gate bench soak prepare web form lints documents dependencies types
+.DEFAULT_GOAL = run
+
+run:
+	$(CARGO) build --release --locked -p sealward
+	target/release/sealward up
+
+test: prepare web
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked; \
+	else \
+		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test --workspace --locked; \
+	fi
+
+prepare:
+	@tests/prepare.sh $(TOOLS)
+
+# The page's own tests, before the others: they take seconds.
+web: prepare
+	node --test web/tests/*.test.mjs
+
+gate: form lints documents dependencies types test
+
+form:
+	$(CARGO) fmt --check
+
+lints:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+documents:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
+
+dependencies:
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny --locked check bans licenses sources
+
+types: prepare
+	cd web && node node_modules/typescript/bin/tsc -p tsconfig.json
+
+bench:
+	$(CARGO) bench --locked -p sealward
+
+soak: prepare
+	SEALWARD_FUZZ_SECONDS=$(SOAK_SECONDS) SEALWARD_SOAK=1 $(CARGO) test --release --workspace --locked
