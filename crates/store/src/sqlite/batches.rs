@@ -184,12 +184,11 @@ async fn insert(work: &mut Work<'_>, new: &NewBatch, digest: &str, entries: &[En
     Ok(())
 }
 
+pub(super) const MEMBERS: &str = "SELECT id, owner FROM items WHERE batch = ? ORDER BY seq";
+
 /// Ids of the items that are in a batch now, by owner.
 pub(super) async fn members(work: &mut Work<'_>, batch: &str) -> Result<ByOwner> {
-    let found = sqlx::query("SELECT id, owner FROM items WHERE batch = ? ORDER BY seq")
-        .bind(batch)
-        .fetch_all(work.db())
-        .await?;
+    let found = sqlx::query(MEMBERS).bind(batch).fetch_all(work.db()).await?;
     let mut members = ByOwner::default();
     for row in &found {
         members.add(rows::column(row, "owner")?, rows::column(row, "id")?);

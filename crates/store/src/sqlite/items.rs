@@ -163,20 +163,25 @@ async fn full(work: &mut Work<'_>, owner: &str, caps: Caps) -> Result<Option<Too
     Ok((of("").await? >= i64::from(caps.total)).then_some(TooMany::Total))
 }
 
+/// The place in the history of the item that ended last.
+pub(super) const LAST_ENDED: &str = "SELECT COALESCE(MAX(ended), 0) AS last FROM items";
+
 /// Ends one item that waits: it leaves its batch, if it is in one.
 pub(super) async fn end(work: &mut Work<'_>, seq: i64, ending: &Ending<'_>) -> Result<()> {
     let now = work.now.as_millis();
     let row = sqlx::query("SELECT batch FROM items WHERE seq = ?").bind(seq).fetch_one(work.db()).await?;
     let batch: Option<String> = rows::column(&row, "batch")?;
+    let last = sqlx::query(LAST_ENDED).fetch_one(work.db()).await?;
     sqlx::query(
-        "UPDATE items SET status = ?, batch = NULL, denial = ?, answered_by = ?, who = ?, closed = ?, \
-         ended = (SELECT COALESCE(MAX(ended), 0) + 1 FROM items) WHERE seq = ?",
+        "UPDATE items SET status = ?, batch = NULL, denial = ?, answered_by = ?, who = ?, closed = ?, ended = ? + 1 \
+         WHERE seq = ?",
     )
     .bind(ending.status.as_str())
     .bind(ending.denial)
     .bind(if ending.denial.is_some() { "person" } else { "" })
     .bind(ending.who)
     .bind(now)
+    .bind(rows::column::<i64>(&last, "last")?)
     .bind(seq)
     .execute(work.db())
     .await?;

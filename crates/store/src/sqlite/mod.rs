@@ -19,6 +19,9 @@ mod settle;
 mod tokens;
 mod trust;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     fs,
     os::unix::fs::OpenOptionsExt,

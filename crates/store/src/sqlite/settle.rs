@@ -6,7 +6,7 @@ use sqlx::{Row, SqlitePool};
 use super::{
     batches::{self, Batch, batch_columns, labels},
     connect::Work,
-    items::{ByOwner, earliest},
+    items::{ByOwner, LAST_ENDED, earliest},
 };
 use crate::{Result, Settled, StoreError};
 
@@ -41,8 +41,7 @@ async fn release(work: &mut Work<'_>, batch: &Batch, members: &ByOwner) -> Resul
     let id = &batch.stored.id;
     let now = work.now.as_millis();
     sqlx::query("UPDATE batches SET status = 'settled' WHERE id = ?").bind(id).execute(work.db()).await?;
-    let last: i64 =
-        sqlx::query("SELECT COALESCE(MAX(ended), 0) FROM items").fetch_one(work.db()).await?.try_get(0)?;
+    let last: i64 = sqlx::query(LAST_ENDED).fetch_one(work.db()).await?.try_get(0)?;
     sqlx::query(
         "UPDATE items SET status = 'allowed', answered_by = 'person', who = ?, closed = ?, ended = ? + place.n \
          FROM (SELECT seq AS of, row_number() OVER (ORDER BY seq) AS n FROM items WHERE batch = ?) AS place \
