@@ -54,8 +54,22 @@ pub const DETAIL_BYTES: usize = 500;
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.status, self.code)?;
-        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail.escape_debug()) }
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", shown(&self.detail)) }
     }
+}
+
+/// A foreign text fit for a terminal: what would move the cursor, hide or reorder text is written out.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let hides = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if hides(letter) { out.extend(letter.escape_unicode()) } else { out.push(letter) }
+    }
+    out
 }
 
 #[derive(serde::Deserialize)]

@@ -18,7 +18,7 @@ use proto::limits::{ANSWER_BYTES, WAIT_S_MAX};
 use proto::{ItemId, Status};
 
 pub use address::{Address, BadAddress};
-pub use error::{CallError, DETAIL_BYTES, Refused};
+pub use error::{CallError, DETAIL_BYTES, Refused, shown};
 pub use wire::{SetUpError, Token};
 
 use wire::Wire;

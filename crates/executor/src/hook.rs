@@ -244,7 +244,7 @@ fn seat(dir: &Path, event: &Event, log: &mut Vec<String>) -> Result<Seat, String
         return Err("the call's working directory is not an absolute path.".to_owned());
     }
     let real = std::fs::canonicalize(&event.cwd).map_err(|error| {
-        log.push(format!("`{}` cannot be made real: {error}", event.cwd.escape_debug()));
+        log.push(format!("`{}` cannot be made real: {error}", client::shown(&event.cwd)));
         "the call's working directory cannot be found.".to_owned()
     })?;
     let cwd = real
@@ -311,7 +311,11 @@ fn read(shape: &Shape, stdin: Box<dyn Read + Send>) -> Result<Event, Unread> {
 fn unreadable(shape: &Shape, unread: Unread) -> Outcome {
     let Unread { role, cause } = unread;
     if matches!(cause, BadEvent::Unknown(_)) {
-        return Outcome { stdout: None, stderr: vec![format!("Sealward: {cause}; no decision")], exit: 0 };
+        return Outcome {
+            stdout: None,
+            stderr: vec![client::shown(&format!("Sealward: {cause}; no decision"))],
+            exit: 0,
+        };
     }
     let words = match &cause {
         // The parser's words may quote the event, and the event is the agent's.
@@ -321,7 +325,7 @@ fn unreadable(shape: &Shape, unread: Unread) -> Outcome {
             format!("{cause}.")
         }
     };
-    let extras = Extras { log: vec![cause.to_string().escape_debug().to_string()], ..Extras::default() };
+    let extras = Extras { log: vec![client::shown(&cause.to_string())], ..Extras::default() };
     let exit = if role.is_none() { 2 } else { 0 };
     Outcome { exit, ..told(shape, role.unwrap_or(Role::Gate), &Ending::Unready(words), extras) }
 }

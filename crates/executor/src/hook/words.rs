@@ -196,7 +196,7 @@ pub(super) fn chain(error: &dyn Error) -> String {
         text = format!("{text}: {inner}");
         cause = inner.source();
     }
-    text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'")
+    client::shown(&text)
 }
 
 #[cfg(test)]
