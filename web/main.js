@@ -128,7 +128,7 @@ export class App {
     this.head = el('header', { class: 'top' });
     this.stage = el('main', { class: 'stage' });
     this.tabs = el('nav', { class: 'tabs', 'aria-label': t('tabs') });
-    put(this.root, el('div', { class: 'app' }, this.head, this.stage, el('div', { class: 'foot' }, this.errors.node, this.voice, this.inbox.floor, this.tabs)));
+    put(this.root, el('div', { class: 'app' }, this.head, this.tabs, this.stage, el('div', { class: 'foot' }, this.errors.node, this.voice, this.inbox.floor)));
     this.show('inbox');
     this.inbox.drawNote();
     await this.refresh();

@@ -1,4 +1,4 @@
-// Takes screenshots of the page in its states, for people to look at: node tests/shots.mjs FOLDER [name…]
+// Takes screenshots of the page in its states, for people to look at: [SHOTS=phone-light,desk-dark] node tests/shots.mjs FOLDER [name…]
 // Real Chromium, a virtual passkey, the mock hub. Also a smoke test: any exception or CSP violation on the page ends it with 1.
 
 import { mkdirSync } from 'node:fs';
@@ -245,6 +245,7 @@ for (const [name, state] of Object.entries(STATES)) {
   if (only.length && !only.includes(name)) continue;
   for (const [sizeName, size] of SIZES) {
     for (const scheme of ['light', 'dark']) {
+      if (process.env.SHOTS && !process.env.SHOTS.split(',').includes(`${sizeName}-${scheme}`)) continue;
       const mock = new Mock();
       await mock.listen();
       let context;
