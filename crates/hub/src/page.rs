@@ -23,7 +23,35 @@ macro_rules! assets {
 }
 
 /// Every file that is served.
-pub(crate) const ASSETS: &[Asset] = assets![];
+pub(crate) const ASSETS: &[Asset] = assets![
+    "acts.js",
+    "api.js",
+    "chain.js",
+    "deeds.js",
+    "detail.js",
+    "dom.js",
+    "errors.js",
+    "history.js",
+    "inbox.js",
+    "index.html",
+    "item.js",
+    "json.js",
+    "login.js",
+    "main.js",
+    "plot.js",
+    "row.js",
+    "rules.js",
+    "running.js",
+    "seal.js",
+    "settings.js",
+    "sheets.js",
+    "show.js",
+    "style.css",
+    "warn.js",
+    "words.de.js",
+    "words.en.js",
+    "words.js",
+];
 
 /// What the page may do: its own files, its own hub, nothing in line, nothing foreign, no frame around it, no text made code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
