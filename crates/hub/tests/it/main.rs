@@ -2,4 +2,6 @@
 #![cfg(test)]
 
 mod asks;
+mod audiences;
 mod house;
+mod sealing;
