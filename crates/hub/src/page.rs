@@ -113,3 +113,23 @@ fn kind(name: &str) -> &'static str {
         _ => "application/octet-stream",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_its_kind_is_known() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web");
+        let in_folder: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| kind(name) != kind(""))
+            .collect();
+        let served: BTreeSet<String> = ASSETS.iter().map(|asset| asset.name.to_owned()).collect();
+        assert_eq!(served, in_folder);
+        assert!(served.contains("index.html"));
+    }
+}

@@ -19,7 +19,7 @@ fn status(client: &Http, method: &str, path: &str, body: Option<&[u8]>) -> u16 {
     let mut socket = client.open(method, path, body).unwrap();
     let mut head = [0_u8; 12];
     socket.read_exact(&mut head).unwrap();
-    std::str::from_utf8(&head).unwrap()[9..].parse().unwrap()
+    std::str::from_utf8(&head).unwrap().split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 fn call(client: &Http, route: &Route) -> u16 {
@@ -75,7 +75,7 @@ impl Callers {
         row.push(("bare host", call(&right.clone().header("Host", "seal-test.localhost"), route)));
         row.push(("evil origin", call(&right.clone().header("Origin", "http://evil.example"), route)));
         let neighbour = format!("http://localhost:{}", house.address.port());
-        row.push(("other name", call(&right.clone().header("Host", &host).header("Origin", &neighbour), route)));
+        row.push(("other name", call(&right.header("Host", &host).header("Origin", &neighbour), route)));
         row
     }
 }
@@ -112,7 +112,7 @@ fn half_a_login_and_two_logins_at_once_are_no_login() {
     browser.clone().header("Cookie", "").get("/api/me").expect(403);
     browser.clone().header("X-Sealward", "guess").get("/api/me").expect(401);
     browser.clone().header("Cookie", "sealward=guess").get("/api/me").expect(401);
-    browser.clone().bearer(&token).get("/api/me").expect(403);
+    browser.bearer(&token).get("/api/me").expect(403);
     let bare = Http::new(house.address);
     bare.clone().bearer(&token).get("/api/me").expect(200);
     bare.clone().bearer("guess").get("/api/me").expect(401);
@@ -166,7 +166,7 @@ fn two_hosts_or_a_whole_address_in_the_request_line_get_nowhere() {
         socket.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
-        assert!(answer[9..].starts_with("403"), "{head}{answer}");
+        assert!(answer.starts_with("HTTP/1.1 403") || answer.starts_with("HTTP/1.0 403"), "{head}{answer}");
     }
 }
 
@@ -195,7 +195,12 @@ fn every_answer_carries_the_guards_and_no_answer_may_be_kept() {
     ] {
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
-        for part in ["frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'"] {
+        for part in [
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
             assert!(policy.contains(part), "{part}");
         }
         assert!(!policy.contains("unsafe"), "{policy}");
