@@ -152,3 +152,18 @@ impl From<StoreError> for Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_busy_database_are_503_and_a_damaged_one_500() {
+        let full = || StoreError::Full { source: "closed".into() };
+        let busy = || StoreError::Busy { source: "closed".into() };
+        let damaged = || StoreError::Damaged { what: "a row".to_owned(), source: None };
+        for (error, status) in [(full(), 503), (busy(), 503), (StoreError::Closed, 503), (damaged(), 500)] {
+            assert_eq!(Problem::from(error).into_response().status().as_u16(), status);
+        }
+    }
+}

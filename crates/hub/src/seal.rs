@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use proof::hub::{Checked, Covered, HubVerdict, check_entries, check_signature, check_standing};
+use proof::trust::TrustError;
 use proof::{Approvers, Body as Says, Payload, Verb};
 use proto::api::{BatchStatus, Entry, Sealing};
 use proto::{HubEvent, Refusal, Timestamp, b64};
@@ -42,7 +43,8 @@ pub(crate) async fn proofs(
     let claimed = Claimed::peek(proof);
     let sealed = match claimed.verb {
         Some(Verb::Deny) => deny(&app, proof, entries).await,
-        Some(Verb::Pin | Verb::Revoke | Verb::Rule | Verb::Delegate) if entries.is_empty() => {
+        // Also one that cannot be read: the checker says what is wrong with it.
+        Some(Verb::Pin | Verb::Revoke | Verb::Rule | Verb::Delegate) | None if entries.is_empty() => {
             standing(&app, proof).await
         }
         // Whatever else it is goes the way of an approval: entries first, then the checker says what is wrong with it.
@@ -247,9 +249,10 @@ async fn standing(app: &App, proof: &str) -> Result<Response, Refused> {
     };
     let nonce = checked.payload.common.nonce;
     let new = NewTrust { change, nonce, payload: checked.bytes, proof: proof.to_owned(), label };
+    // The own file first: what is stored is told to everybody, and must then hold here too.
+    apply(app, proof)?;
     match app.store().add_trust(&new, now).await? {
         TrustAdded::New(_) => {
-            apply(app, proof);
             app.changed();
             Ok(done(id))
         }
@@ -259,13 +262,23 @@ async fn standing(app: &App, proof: &str) -> Result<Response, Refused> {
     }
 }
 
-/// The hub's own file follows the same proofs as every executor's. What cannot be written now is applied at the next start.
-pub(crate) fn apply(app: &App, proof: &str) {
-    let applied =
-        proof::trust::apply(&app.config().pins(), proof.as_bytes(), &app.config().identity(), app.now());
-    match applied {
-        Ok(applied) => tracing::info!(?applied, "a trust proof was applied to the hub's own pin file"),
-        Err(error) => tracing::warn!(%error, "a trust proof was not applied to the hub's own pin file"),
+/// The hub's own file follows the same proofs as every executor's.
+fn apply(app: &App, proof: &str) -> Result<(), Problem> {
+    let (pins, identity) = (app.config().pins(), app.config().identity());
+    match proof::trust::apply(&pins, proof.as_bytes(), &identity, app.now()) {
+        Ok(applied) => {
+            tracing::info!(?applied, "a trust proof was applied to the hub's own pin file");
+            Ok(())
+        }
+        // The proof is good for others; this file does not speak for this hub, and its owner is told.
+        Err(TrustError::Refused(refusal)) => {
+            tracing::warn!(%refusal, identity, "a trust proof does not apply to the hub's own pin file");
+            Ok(())
+        }
+        Err(error @ (TrustError::Pins(_) | TrustError::Write(_))) => {
+            tracing::error!(%error, "the hub's own pin file cannot be changed");
+            Err(Problem::new(Code::Unavailable, "the hub cannot change its own pin file; nothing was stored"))
+        }
     }
 }
 

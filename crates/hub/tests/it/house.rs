@@ -59,6 +59,7 @@ pub(crate) struct House {
     pub(crate) time: TestTime,
     pub(crate) address: SocketAddr,
     pub(crate) origin: String,
+    scheme: &'static str,
     config: String,
     running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
@@ -69,15 +70,26 @@ impl House {
         Self::with("")
     }
 
+    /// A hub that speaks TLS with `cert.pem` and `key.pem` of its folder, which `prepare` puts there.
+    pub(crate) fn with_tls(prepare: impl FnOnce(&Temp)) -> Self {
+        let folder = Temp::new();
+        prepare(&folder);
+        Self::at(folder, "https", "[tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n")
+    }
+
     /// The same with more in its `hub.toml`.
     pub(crate) fn with(more: &str) -> Self {
-        let folder = Temp::new();
+        Self::at(Temp::new(), "http", more)
+    }
+
+    fn at(folder: Temp, scheme: &'static str, more: &str) -> Self {
         let time = TestTime(Arc::new(watch::Sender::new(0)));
         let mut house = Self {
             folder,
             time,
             address: "127.0.0.1:0".parse().unwrap(),
             origin: String::new(),
+            scheme,
             config: more.to_owned(),
             running: None,
         };
@@ -86,9 +98,9 @@ impl House {
     }
 
     pub(crate) fn config_text(&self) -> String {
-        let port = self.address.port();
+        let (port, scheme) = (self.address.port(), self.scheme);
         let head = format!(
-            "listen = \"127.0.0.1:{port}\"\norigin = \"http://seal-test.localhost:{port}\"\nname = \"test\"\n"
+            "listen = \"127.0.0.1:{port}\"\norigin = \"{scheme}://seal-test.localhost:{port}\"\nname = \"test\"\n"
         );
         format!("{head}{}", self.config)
     }
@@ -160,6 +172,11 @@ impl House {
 
     pub(crate) fn login_answer(&self, key: &SoftPasskey) -> Value {
         let start = self.page().post("/api/login/start", &json!({})).expect(200).json();
+        self.answer_to(key, &start)
+    }
+
+    /// What the page sends after `login/start` answered `start`.
+    pub(crate) fn answer_to(&self, key: &SoftPasskey, start: &Value) -> Value {
         let issued = start["now"].as_i64().unwrap();
         let payload = Payload::login(start["nonce"].as_str().unwrap(), &self.origin).with("issued", issued);
         let signature = key.sign_bent(testkit::LOGIN_TYPE, &payload.bytes(), &testkit::Bend::default());

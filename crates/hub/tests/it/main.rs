@@ -3,5 +3,13 @@
 
 mod asks;
 mod audiences;
+mod denials;
+mod events;
 mod house;
+mod life;
+mod login;
 mod sealing;
+mod shapes;
+mod tampering;
+mod tls;
+mod trust;
