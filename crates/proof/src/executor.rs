@@ -8,7 +8,7 @@ use proto::{Digest, Item, Refusal, Timestamp};
 use crate::challenge::{PROOF_TYPE, item_hash};
 use crate::envelope::{Envelope, SignatureKind};
 use crate::keys::PublicKey;
-use crate::matching;
+use crate::matching::{Matcher, Policy};
 use crate::payload::{Body, Delegate, Payload, Verb, Vouch};
 use crate::pins::Approvers;
 use crate::replay::{ClaimKey, ReplayStore, RuleUses};
@@ -163,10 +163,14 @@ impl ExecutorCheck<'_> {
     /// # Errors
     /// The first refusal in the order of the steps. `not_yet` is not final: see [`ExecutorCheck::ready_at`].
     pub fn check(&self, proof: &[u8]) -> Result<Sealed, Refusal> {
+        self.check_by(&Policy, proof)
+    }
+
+    fn check_by(&self, matcher: &impl Matcher, proof: &[u8]) -> Result<Sealed, Refusal> {
         let envelope = Envelope::parse(proof)?;
         match envelope.delegation {
-            Some(delegation) => self.check_vouch(&envelope, delegation.get().as_bytes()),
-            None => self.check_signed(&envelope),
+            Some(delegation) => self.check_vouch(matcher, &envelope, delegation.get().as_bytes()),
+            None => self.check_signed(matcher, &envelope),
         }
     }
 
@@ -189,7 +193,7 @@ impl ExecutorCheck<'_> {
         self.identity.is_some_and(|own| own != self.item.executor())
     }
 
-    fn check_signed(&self, envelope: &Envelope<'_>) -> Result<Sealed, Refusal> {
+    fn check_signed(&self, matcher: &impl Matcher, envelope: &Envelope<'_>) -> Result<Sealed, Refusal> {
         let signed = self.opening(&[Verb::Approve, Verb::Rule]).open(envelope)?;
         let item = item_hash(self.item);
         let (authority, uses) = match &signed.payload.body {
@@ -205,7 +209,7 @@ impl ExecutorCheck<'_> {
                 if self.approvers.is_revoked(&rule.id) {
                     return Err(Refusal::Revoked);
                 }
-                if self.is_foreign() || !matching::rule_covers(rule, self.item) {
+                if self.is_foreign() || !matcher.rule_covers(rule, self.item) {
                     return Err(Refusal::NoMatch);
                 }
                 if self.human_only {
@@ -230,7 +234,12 @@ impl ExecutorCheck<'_> {
     }
 
     /// A vouch's own order: the delegation whole, then the reviewer's signature, then the vouch.
-    fn check_vouch(&self, envelope: &Envelope<'_>, delegation: &[u8]) -> Result<Sealed, Refusal> {
+    fn check_vouch(
+        &self,
+        matcher: &impl Matcher,
+        envelope: &Envelope<'_>,
+        delegation: &[u8],
+    ) -> Result<Sealed, Refusal> {
         let inner = Envelope::parse(delegation)?;
         if inner.delegation.is_some() {
             return Err(Refusal::Malformed);
@@ -249,7 +258,7 @@ impl ExecutorCheck<'_> {
         if self.is_foreign() || vouch.item != item {
             return Err(Refusal::NotListed);
         }
-        if !self.fits(delegate, vouch) {
+        if !self.fits(matcher, delegate, vouch) {
             return Err(Refusal::NoMatch);
         }
         if self.human_only {
@@ -266,12 +275,12 @@ impl ExecutorCheck<'_> {
         })
     }
 
-    fn fits(&self, delegate: &Delegate, vouch: &Vouch) -> bool {
+    fn fits(&self, matcher: &impl Matcher, delegate: &Delegate, vouch: &Vouch) -> bool {
         vouch.delegation == delegate.id
             && vouch.risk <= delegate.max_risk
             && delegate.kinds.contains(&self.item.kind())
             && (delegate.executor == "*" || delegate.executor == self.item.executor())
-            && matching::delegation_covers(delegate, self.item, vouch.risk)
+            && matcher.delegation_covers(delegate, self.item, vouch.risk)
     }
 }
 
@@ -287,3 +296,6 @@ fn check_reviewer(envelope: &Envelope<'_>, delegate: &Delegate) -> Result<(), Re
     let message = Message::new(PROOF_TYPE, &envelope.payload);
     if key.verifies(message.pae(), value) { Ok(()) } else { Err(Refusal::BadSignature) }
 }
+
+#[cfg(test)]
+mod tests;

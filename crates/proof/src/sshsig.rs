@@ -77,10 +77,11 @@ pub(crate) fn check(armour: &str, message: &[u8], entry: &PinEntry, key: &Public
     if key.verifies(&text, &signature.value) { Ok(()) } else { Err(Refusal::BadSignature) }
 }
 
-/// The blob inside the armour: our own exact form of it, one line end a line, nothing around.
+/// The blob inside the armour as `ssh-keygen` writes it: lines ended by `\n` alone (the last end may be missing), nothing around.
 fn unarmour(armour: &str) -> Option<Vec<u8>> {
-    let body = armour.trim_ascii().strip_prefix(BEGIN)?.strip_suffix(END)?;
-    let base64: String = body.split(['\n', '\r']).collect();
+    let body = armour.strip_prefix(BEGIN)?.strip_prefix('\n')?;
+    let body = body.strip_suffix('\n').unwrap_or(body).strip_suffix(END)?.strip_suffix('\n')?;
+    let base64: String = body.split('\n').collect();
     STANDARD.decode(base64).ok()
 }
 
