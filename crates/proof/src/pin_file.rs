@@ -224,6 +224,3 @@ fn beside(path: &Path, what: &str) -> PathBuf {
     name.push(what);
     path.with_file_name(name)
 }
-
-#[cfg(test)]
-mod tests;

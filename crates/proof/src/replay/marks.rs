@@ -116,5 +116,6 @@ pub(super) fn date(file: impl AsFd, now: Timestamp) -> Result<(), Errno> {
 /// The time of a claim's file.
 pub(super) fn dated(file: impl AsFd) -> Option<Timestamp> {
     let about = rustix::fs::fstat(file).ok()?;
-    about.st_mtime.checked_mul(1000).map(Timestamp::from_millis)
+    let millis = i64::try_from(about.st_mtime_nsec).ok()?.checked_div(1_000_000)?;
+    about.st_mtime.checked_mul(1000)?.checked_add(millis).map(Timestamp::from_millis)
 }

@@ -117,7 +117,8 @@ impl SecurityKey {
 
 fn armour(blob: &[u8]) -> String {
     let text = STANDARD.encode(blob);
-    let lines: Vec<&str> = (0..text.len()).step_by(70).map(|at| &text[at..text.len().min(at + 70)]).collect();
+    let lines: Vec<&str> =
+        text.as_bytes().chunks(70).map(|line| std::str::from_utf8(line).unwrap()).collect();
     format!("{BEGIN}\n{}\n{END}\n", lines.join("\n"))
 }
 

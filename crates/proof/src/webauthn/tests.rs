@@ -18,8 +18,9 @@ fn w3c_vectors() -> Option<Value> {
 }
 
 fn unhex(text: &Value) -> Vec<u8> {
-    let text = text.as_str().unwrap();
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    let digits = text.as_str().unwrap().as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(byte).collect()
 }
 
 /// A value of the little CBOR that COSE keys are made of.

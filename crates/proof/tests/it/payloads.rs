@@ -70,12 +70,12 @@ fn a_member_that_is_missing_unknown_twice_null_or_of_another_type_is_refused_in_
     }
 }
 
-#[test]
-fn each_member_has_its_form() {
-    let good: std::collections::BTreeMap<Verb, Payload> = good().into_iter().collect();
+/// A verb, a member, values it may have and values it may not.
+type Row = (Verb, &'static str, Vec<Value>, Vec<Value>);
+
+fn forms_of_common_members() -> Vec<Row> {
     let hash = &hashes(1)[0];
-    let long = "a".repeat(2001);
-    let table = [
+    vec![
         (Verb::Approve, "v", vec![json!(1)], vec![json!(0), json!(2), json!("1"), json!(1.0)]),
         (
             Verb::Approve,
@@ -103,7 +103,7 @@ fn each_member_has_its_form() {
                 json!([]),
                 json!(hashes(257)),
                 json!([hash, hash]),
-                json!([hash[..63]]),
+                json!([hash.trim_end_matches('0')]),
                 json!([format!("{hash}0")]),
                 json!(["A".repeat(64)]),
                 json!([1]),
@@ -121,6 +121,13 @@ fn each_member_has_its_form() {
                 json!(u64::MAX),
             ],
         ),
+    ]
+}
+
+fn forms_of_each_verbs_own() -> Vec<Row> {
+    let hash = &hashes(1)[0];
+    let long = "a".repeat(2001);
+    vec![
         (
             Verb::Deny,
             "channel",
@@ -130,7 +137,7 @@ fn each_member_has_its_form() {
         (
             Verb::Deny,
             "reason",
-            vec![json!(""), json!(long[..2000])],
+            vec![json!(""), json!("a".repeat(2000))],
             vec![json!(long), json!("é".repeat(1001))],
         ),
         (Verb::Rule, "kind", vec![json!("command")], vec![json!("Ask"), json!("rule"), json!("")]),
@@ -155,7 +162,7 @@ fn each_member_has_its_form() {
                 json!("A".repeat(64)),
             ],
         ),
-        (Verb::Vouch, "item", vec![json!(hash)], vec![json!(hash[1..]), json!([hash])]),
+        (Verb::Vouch, "item", vec![json!(hash)], vec![json!(hash.to_uppercase() + "0"), json!([hash])]),
         (Verb::Vouch, "risk", vec![json!("low")], vec![json!("none")]),
         (
             Verb::Revoke,
@@ -164,8 +171,13 @@ fn each_member_has_its_form() {
             vec![json!("pin"), json!("")],
         ),
         (Verb::Revoke, "id", vec![json!("x")], vec![json!("")]),
-    ];
-    for (verb, name, right, wrong) in table {
+    ]
+}
+
+#[test]
+fn each_member_has_its_form() {
+    let good: std::collections::BTreeMap<Verb, Payload> = good().into_iter().collect();
+    for (verb, name, right, wrong) in forms_of_common_members().into_iter().chain(forms_of_each_verbs_own()) {
         let read = |value: &Value| Parsed::parse(&good[&verb].clone().with(name, value.clone()).bytes());
         for value in right {
             assert!(read(&value).is_ok(), "{verb:?} {name} {value}");

@@ -56,7 +56,7 @@ fn rows() -> Vec<(&'static str, &'static str)> {
         ("user_absent", scene.bent(&Bend { flags: Some(0x04), ..bend.clone() })),
         ("user_unverified", scene.bent(&Bend { flags: Some(0x01), ..bend.clone() })),
         ("backup_mismatch", scene.bent(&Bend { flags: Some(0x0d), ..bend.clone() })),
-        ("bad_signature", scene.bent(&Bend { bad_signature: true, ..bend.clone() })),
+        ("bad_signature", scene.bent(&Bend { bad_signature: true, ..bend })),
         ("bad_payload", scene.signed(&scene.approve().with("v", 2))),
         ("wrong_verb", scene.signed(&Payload::deny(&[scene.hash()], "post", ""))),
         ("wrong_verb", scene.signed(&Payload::revoke("key", "x"))),
