@@ -55,6 +55,7 @@ types: prepare
 	cd web && node node_modules/typescript/bin/tsc -p tsconfig.json
 
 bench:
+	$(CARGO) bench --locked -p proof --bench check
 	$(CARGO) bench --locked -p sealward
 
 soak: prepare
