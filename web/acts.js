@@ -5,7 +5,7 @@
 import { el } from './dom.js';
 import { fromB64 } from './item.js';
 import { parse, text as member } from './json.js';
-import { exact, paint, sizeOf } from './show.js';
+import { cut, drawSegment, exact, paint, scan, sizeOf } from './show.js';
 import { t } from './words.js';
 
 /** @typedef {import('./api.js').Row} Row */
@@ -25,7 +25,7 @@ import { t } from './words.js';
  */
 
 /** Up to this many lines (long lines count as several) an act stands open. */
-const FOLD_LINES = 18;
+const FOLD_LINES = 24;
 /** A line of a phone holds about this many characters. */
 const LINE_CHARS = 42;
 
@@ -166,14 +166,44 @@ function height(text) {
 }
 
 /**
- * Whether an act is too tall to be taken in at a glance, and how long it is.
+ * Whether an act is too tall to be taken in at a glance, and how long its long part is.
  * @param {Act} act @returns {{folds: boolean, lines: number, chars: number}}
  */
 export function foldOf(act) {
-  const texts = textsOf(act);
-  const tall = texts.reduce((n, text) => n + height(text), 0);
-  const sizes = texts.map(sizeOf);
+  const tall = act.blocks.reduce((n, block) => n + blockHeight(block), 0);
+  const long = act.blocks.filter((block) => block.type !== 'head');
+  const sizes = textsOf({ ...act, blocks: long.length ? long : act.blocks }).map(sizeOf);
   return { folds: tall > FOLD_LINES, lines: sizes.reduce((n, s) => n + s.lines, 0), chars: sizes.reduce((n, s) => n + s.chars, 0) };
+}
+
+/** @param {Block} block @returns {number} lines on a phone, about */
+function blockHeight(block) {
+  switch (block.type) {
+    case 'diff':
+      return height(block.before) + height(block.after);
+    case 'table':
+      return block.members.reduce((n, m) => n + Math.max(height(m.key), nodeHeight(m.value)), 0);
+    case 'shell':
+      return Math.max(height(block.text), shellParts(block.text).length);
+    default:
+      return height(block.text);
+  }
+}
+
+/** @param {JNode} node @returns {number} */
+function nodeHeight(node) {
+  switch (node.t) {
+    // A value has about half of the width.
+    case 'string':
+      return node.value.split('\n').reduce((n, line) => n + Math.max(1, Math.ceil((2 * line.length) / LINE_CHARS)), 0);
+    case 'number':
+    case 'word':
+      return Math.max(1, Math.ceil((2 * node.raw.length) / LINE_CHARS));
+    case 'array':
+      return Math.max(1, node.items.reduce((n, item) => n + nodeHeight(item), 0));
+    case 'object':
+      return Math.max(1, node.members.reduce((n, m) => n + Math.max(height(m.key), nodeHeight(m.value)), 0));
+  }
 }
 
 /** The first screen of a text. @param {string} text @param {number} lines */
@@ -303,21 +333,28 @@ export function riskyWords(text) {
 function drawShell(text) {
   const pre = el('pre', { class: 'act shell exact' });
   const parts = shellParts(text);
+  const starts = new Set();
+  let at = 0;
   for (const part of parts) {
-    const line = el('span', { class: 'part' });
-    // A real line break is marked, because the parts are set on lines of their own anyway.
-    const ends = part.endsWith('\n');
-    const body = ends ? part.slice(0, -1) : part;
-    let at = 0;
-    for (const [from, to] of riskyWords(body)) {
-      line.append(paint(body.slice(at, from), 'piece'));
-      line.append(el('span', { class: 'risky' }, paint(body.slice(from, to), 'piece')));
-      at = to;
-    }
-    line.append(paint(body.slice(at), ends || part === parts.at(-1) ? 'act' : 'piece'));
-    if (ends && parts.length > 1) line.append(el('span', { class: 'mark space', text: '↵' }));
-    pre.append(line);
+    starts.add(at);
+    at += part.length;
   }
+  const risky = riskyWords(text);
+  const places = [...starts, ...risky.flat()].sort((a, b) => a - b);
+  let line = el('span', { class: 'part' });
+  for (const segment of cut(scan(text), places)) {
+    if (starts.has(segment.at) && line.hasChildNodes()) {
+      pre.append(line);
+      line = el('span', { class: 'part' });
+    }
+    // A real line break at the end of a part is marked, because each part stands on a line of its own anyway.
+    const ends = parts.length > 1 && segment.mark === '' && segment.s.endsWith('\n') && starts.has(segment.at + segment.s.length);
+    const node = drawSegment(ends ? { ...segment, show: segment.show.slice(0, -1) } : segment);
+    if (risky.some(([from, to]) => segment.at >= from && segment.at < to)) line.append(el('span', { class: 'risky' }, node));
+    else line.append(node);
+    if (ends) line.append(el('span', { class: 'mark space', text: '↵' }));
+  }
+  pre.append(line);
   return pre;
 }
 

@@ -2,6 +2,7 @@
 
 import { ApiError } from './api.js';
 import { SealError } from './seal.js';
+import { plain } from './show.js';
 import { has, t } from './words.js';
 
 /**
@@ -16,7 +17,7 @@ export function errorWords(e) {
   if (e instanceof ApiError) {
     const key = `err_${e.code}`;
     if (has(key)) return { code: e.code, words: t(key, { s: e.retryAfter, n: e.stale.length }) };
-    return { code: e.code, words: sentence(e.detail ? t('err_detail', { detail: e.detail }) : t('err_other', { code: e.code })) };
+    return { code: e.code, words: sentence(e.detail ? t('err_detail', { detail: plain(e.detail) }) : t('err_other', { code: e.code })) };
   }
   return { code: 'page', words: sentence(t('err_page', { detail: e instanceof Error ? e.message : String(e) })) };
 }

@@ -17,6 +17,8 @@ import { clock, day, has, moment, span, t } from './words.js';
 
 /** Typing settles this long before the hub is asked. */
 const TYPING_MS = 250;
+/** Entries that one question brings. */
+const PAGE = 50;
 
 /** @param {App} app @returns {import('./main.js').View} */
 export function historyView(app) {
@@ -72,7 +74,8 @@ export function historyView(app) {
   more.addEventListener('click', () => void load(false));
   download.addEventListener('click', () => save('sealward-history.json', JSON.stringify(entries, null, 1)));
   void load(true);
-  return { node, update: () => void load(true) };
+  // Someone who reads further down is left alone.
+  return { node, update: () => void (entries.length <= PAGE && load(true)) };
 }
 
 /** @param {HistoryEntry} entry @param {() => void} onOpen */

@@ -10,6 +10,7 @@ import { RowView, summary } from './row.js';
 import { denySheet, helpSheet, SealingPanel, sheet, UndoBar } from './sheets.js';
 import { ITEMS_MAX, SealError } from './seal.js';
 import { dayPlot } from './plot.js';
+import { plain } from './show.js';
 import { t } from './words.js';
 
 /** @typedef {import('./api.js').Row} Row */
@@ -21,6 +22,8 @@ import { t } from './words.js';
 const LINGER_MS = 6000;
 /** Nothing is taken away while a finger or the mouse was at it within this time. */
 const STILL_MS = 1500;
+/** Notes of the hub that the row itself already says. */
+const SAID_ANYWAY = /guard is cooperative$|^only a person may allow this/;
 
 export class Inbox {
   /** @param {App} app */
@@ -45,6 +48,10 @@ export class Inbox {
     this.node = el('div', { class: 'inbox' }, el('div', { class: 'column' }, this.pinned, this.note, this.list), this.detail);
     this.floor = el('div', { class: 'floor' }, this.newLine, this.batchBar, this.sealing.node, this.undoBar.node);
     this.seer = new IntersectionObserver((entries) => this.see(entries), { rootMargin: '-56px 0px -56px 0px' });
+    // Whatever makes a row taller or shorter moves the buttons below it.
+    this.sizer = new ResizeObserver(() => this.guardAll());
+    /** What the detail shows. @type {[Row|null, readonly string[]]} */
+    this.drawn = [null, []];
     /** Rows that came while they were out of sight. @type {Set<string>} */
     this.fresh = new Set();
     for (const event of ['pointerdown', 'pointermove', 'wheel', 'keydown', 'touchmove']) {
@@ -52,10 +59,19 @@ export class Inbox {
         this.touched = performance.now();
       }, { passive: true });
     }
+    this.ending = new AbortController();
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) this.guardAll();
-    });
-    setInterval(() => this.tick(), 1000);
+    }, { signal: this.ending.signal });
+    this.ticking = setInterval(() => this.tick(), 1000);
+  }
+
+  /** The page goes to the door, or starts anew. */
+  stop() {
+    this.ending.abort();
+    clearInterval(this.ticking);
+    this.seer.disconnect();
+    this.sizer.disconnect();
   }
 
   /** What is read and what waits beside it. */
@@ -89,11 +105,15 @@ export class Inbox {
         select: (v) => this.select(v),
         open: (v) => this.open(v),
         changed: () => this.guardBelow(),
+        examined: (v) => {
+          if (this.cursor === v.row.id) this.drawDetail();
+        },
       });
       this.rows.set(row.id, view);
       this.list.append(view.node);
       this.seer.observe(view.ends.top);
       this.seer.observe(view.ends.end);
+      this.sizer.observe(view.node);
       if (this.loaded) this.fresh.add(row.id);
     }
     // Equal asks join an older row's `also`: they are no rows of their own any more.
@@ -111,7 +131,8 @@ export class Inbox {
     this.drawPinned(snap);
     this.loaded = true;
     this.drawNote();
-    this.drawNewLine();
+    // Rows that came into sight are seen within a frame or two; the line is for the others.
+    setTimeout(() => this.drawNewLine(), 300);
     this.drawBatchBar();
     this.drawDetail();
   }
@@ -145,6 +166,7 @@ export class Inbox {
       if (this.cursor === id) this.move(1) || this.move(-1);
       this.seer.unobserve(view.ends.top);
       this.seer.unobserve(view.ends.end);
+      this.sizer.unobserve(view.node);
       view.node.remove();
       this.rows.delete(id);
       moved = true;
@@ -160,7 +182,7 @@ export class Inbox {
     try {
       const batch = await api.batch(id);
       if (batch.status === 'settling') return;
-      const executors = [...new Set(batch.entries.map((e) => this.rows.get(e.id)?.row.executor).filter(Boolean))].join(', ');
+      const executors = [...new Set(batch.entries.map((e) => this.rows.get(e.id)?.row.executor).filter((e) => e !== undefined))].map((e) => plain(e)).join(', ');
       if (batch.status === 'settled') this.undoBar.end(id, executors ? t('released_to', { to: executors }) : t('released'), 'safe');
       else if (batch.status === 'undone') this.undoBar.end(id, t('undone'), 'careful');
       else this.undoBar.end(id, t('out_expired'), 'careful');
@@ -194,7 +216,7 @@ export class Inbox {
   }
 
   drawPinned(/** @type {Snapshot} */ snap) {
-    put(this.pinned, ...snap.messages.map((m) => el('p', { class: 'pinnedmsg', testid: 'pinned-message' }, el('strong', { text: t('pinned_by', { label: m.label }) }), ' ', this.app.exact(m.reason))));
+    put(this.pinned, ...snap.messages.map((m) => el('p', { class: 'pinnedmsg', testid: 'pinned-message' }, el('strong', { text: t('pinned_by', { label: plain(m.label) }) }), ' ', this.app.exact(m.reason))));
   }
 
   drawNote() {
@@ -269,7 +291,7 @@ export class Inbox {
     await this.during(views, n === 1 && first ? t('sealing_one', { act: summary(first.row) }) : t('sealing_n', { n }), async (onPayload) => {
       const undoMs = this.app.snap?.undo_ms ?? 5000;
       const { batch, warnings } = await approveRows({ picked, undoMs, now: Date.now(), onPayload });
-      this.mine.set(batch, warnings);
+      this.mine.set(batch, warnings.filter((w) => !SAID_ANYWAY.test(w)));
       if (quorumOf(picked) > 1) this.app.say(t('collecting_now'));
     });
   }
@@ -306,6 +328,7 @@ export class Inbox {
       if (views.length > 1 && !(await this.confirmBatch(batch, views))) return;
       await this.during(views, t('sealing_n', { n: batch.entries.length }), async (onPayload) => {
         await signToo({ batch, rows: views.map((v) => v.row), now: Date.now(), onPayload });
+        this.mine.set(batch.id, []);
       });
     } catch (e) {
       this.app.fail(e);
@@ -318,7 +341,7 @@ export class Inbox {
       let yes = false;
       const go = el('button', { class: 'approve solid', type: 'button', testid: 'sign-too-confirm', text: t('approve_n', { n: batch.entries.length }) });
       const dialog = sheet({
-        title: t('sign_too_batch', { n: batch.entries.length, by: batch.signers.join(', ') }), testid: 'sign-too-sheet',
+        title: t('sign_too_batch', { n: batch.entries.length, by: batch.signers.map((s) => plain(s)).join(', ') }), testid: 'sign-too-sheet',
         body: [el('ol', { class: 'acts' }, ...views.map((v) => el('li', {}, this.app.exact(summary(v.row))))), el('div', { class: 'buttons' }, el('button', { class: 'plain', type: 'button', text: t('back'), on: { click: () => dialog.close() } }), go)],
         onClose: () => resolve(yes),
       });
@@ -393,6 +416,9 @@ export class Inbox {
       put(this.detail);
       return;
     }
+    // Drawn again only when there is something new: the raw text may be long, and somebody may be reading it.
+    if (this.drawn[0] === view.row && this.drawn[1] === view.hashes && this.detail.hasChildNodes()) return;
+    this.drawn = [view.row, view.hashes];
     detailView(this.detail, view, this.app, () => this.close());
   }
 
@@ -414,7 +440,18 @@ export class Inbox {
   /** @param {KeyboardEvent} e */
   key(e) {
     const view = this.cursor ? this.rows.get(this.cursor) : undefined;
-    const press = (/** @type {string} */ sel) => /** @type {HTMLButtonElement|null} */ (view?.footer.querySelector(sel))?.click();
+    /** Only what is in sight may be pressed by a key. @param {string} sel */
+    const press = (sel) => {
+      const button = /** @type {HTMLButtonElement|null} */ (view?.footer.querySelector(sel));
+      if (!view || !button) return;
+      const { top, bottom } = button.getBoundingClientRect();
+      if (top >= 0 && bottom <= window.innerHeight) {
+        button.click();
+        return;
+      }
+      view.node.scrollIntoView({ block: 'nearest' });
+      view.guard();
+    };
     switch (e.key) {
       case 'j':
       case 'ArrowDown':
@@ -461,7 +498,7 @@ export class Inbox {
 export function outcomeWords(status, events) {
   const last = [...events].reverse().find((l) => l.event.kind === status || l.event.kind === 'approved' || l.event.kind === 'rule');
   const labels = last?.event['labels'];
-  const by = Array.isArray(labels) ? labels.join(', ') : String(last?.event['label'] ?? '');
+  const by = plain(Array.isArray(labels) ? labels.join(', ') : String(last?.event['label'] ?? ''));
   switch (status) {
     case 'allowed':
       return t('out_allowed', { by: by || approvers(events) });
@@ -482,6 +519,6 @@ export function outcomeWords(status, events) {
 function approvers(events) {
   const approved = [...events].reverse().find((l) => l.event.kind === 'approved');
   const labels = approved?.event['labels'];
-  return Array.isArray(labels) ? labels.join(', ') : '';
+  return Array.isArray(labels) ? plain(labels.join(', ')) : '';
 }
 

@@ -92,12 +92,12 @@ function bigPrint(print) {
   let at = 0;
   const box = el('p', { class: 'fingerprint', testid: 'fingerprint', 'aria-label': t('fingerprint') });
   fives.forEach((five, i) => {
-    if (i > 0) box.append('-');
     const group = el('span', { class: 'five' });
     for (const c of five) {
       group.append(at >= tailFrom ? el('b', { text: c }) : c);
       at += 1;
     }
+    if (i < fives.length - 1) group.append('-');
     box.append(group);
   });
   return box;

@@ -12,7 +12,7 @@ import { rulesView } from './rules.js';
 import { runningView } from './running.js';
 import { settingsView } from './settings.js';
 import { ErrorLine } from './sheets.js';
-import { exact } from './show.js';
+import { exact, plain } from './show.js';
 import { language, span, t } from './words.js';
 
 /** @typedef {import('./api.js').Snapshot} Snapshot */
@@ -76,6 +76,16 @@ export class App {
     return this.online && this.snap?.head.verified === true;
   }
 
+  /** Batches that were signed on this page. Another person may still be missing, but not this one. @param {string|null} batch */
+  signedHere(batch) {
+    return batch !== null && (this.inbox?.mine.has(batch) ?? false);
+  }
+
+  /** Who signed a collecting batch so far. @param {string|null} batch */
+  signersOf(batch) {
+    return (this.snap?.batches.find((b) => b.id === batch)?.signers ?? []).map((s) => plain(s)).join(', ');
+  }
+
   /** @param {unknown} e */
   fail(e) {
     if (e instanceof ApiError && e.status === 401) {
@@ -117,6 +127,7 @@ export class App {
     this.stream?.stop();
     this.stream = null;
     this.snap = null;
+    this.inbox?.stop();
     this.inbox = null;
     this.view = null;
     loginView(this.root, notice ? { onDone: () => void this.enter(), notice } : { onDone: () => void this.enter() });
@@ -124,6 +135,7 @@ export class App {
 
   async enter() {
     this.connection = 'connecting';
+    this.inbox?.stop();
     this.inbox = new Inbox(this);
     this.head = el('header', { class: 'top' });
     this.stage = el('main', { class: 'stage' });
@@ -231,8 +243,8 @@ export class App {
     }) : null;
     put(this.head,
       el('div', { class: 'headline' }, icon('seal'), el('h1', {}, exact(snap?.hub ?? t('title'))),
-        el('span', { class: `pill ${connection}`, testid: 'connection', role: 'status', data: { state: connection } }, el('i', { class: 'dot', 'aria-hidden': 'true' }), line),
-        verified === undefined ? null : el('span', { class: `pill ${verified ? 'ok' : 'bad'}`, testid: 'verified', data: { state: verified } }, verified ? t('log_ok') : t('log_bad')),
+        el('div', { class: 'pills' }, el('span', { class: `pill ${connection}`, testid: 'connection', role: 'status', data: { state: connection } }, el('i', { class: 'dot', 'aria-hidden': 'true' }), line),
+        verified === undefined ? null : el('span', { class: `pill ${verified ? 'ok' : 'bad'}`, testid: 'verified', data: { state: verified } }, verified ? t('log_ok') : t('log_bad'))),
         pause),
       alarm ? el('div', { class: 'alarm', role: 'alert' },
         connection === 'offline' ? el('p', { class: 'stop', text: t('offline_band', { span: span(wait) }) }) : null,

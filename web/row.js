@@ -6,21 +6,29 @@ import { actOf, drawBlock, foldOf, mcpNames } from './acts.js';
 import { el, flag, icon, put, riskShape } from './dom.js';
 import { hashesOf, unsealable } from './item.js';
 import { parse } from './json.js';
-import { exact, findings, paint, sizeOf } from './show.js';
+import { cut, drawSegment, exact, paint, plain, scan, sizeOf } from './show.js';
 import { riskOf, warningsOf } from './warn.js';
 import { ago, has, span, t } from './words.js';
 
 /** @typedef {import('./api.js').Row} Row */
 /** @typedef {import('./main.js').App} App */
-/** @typedef {{approve(view: RowView): void, deny(view: RowView): void, signToo(view: RowView): void, select(view: RowView): void, open(view: RowView): void, changed(view: RowView): void}} Taps */
+/** @typedef {{approve(view: RowView): void, deny(view: RowView): void, signToo(view: RowView): void, select(view: RowView): void, open(view: RowView): void, changed(view: RowView): void, examined(view: RowView): void}} Taps */
 
 /** After anything moved or appeared under a finger, buttons sleep this long. */
 export const GUARD_MS = 500;
+/** A label for ears and titles names the act; the row has all of it. */
+const LABEL_CHARS = 80;
 
 export class RowView {
   /** @param {Row} row frozen @param {App} app @param {Taps} taps */
   constructor(row, app, taps) {
+    /** @type {Row} */
     this.row = row;
+    /** @type {import('./acts.js').Act} */
+    this.act = actOf(row);
+    this.fold = foldOf(this.act);
+    /** @type {import('./warn.js').Warning[]} */
+    this.warnings = warningsOf(row);
     this.app = app;
     this.taps = taps;
     /** Why it cannot be sealed; null while that is being worked out. @type {string[]|null} */
@@ -35,7 +43,10 @@ export class RowView {
     /** What came of it, once the row has left the inbox. @type {{status: string, text: string}|null} */
     this.outcome = null;
     this.changedUnderUs = false;
+    /** The raw text, when it is open. @type {HTMLElement|null} */
+    this.rawShown = null;
     this.guardUntil = 0;
+    this.focused = '';
     this.node = el('article', { class: 'row', testid: 'row', tabindex: -1, data: { id: row.id, kind: row.kind } });
     this.ends = { top: el('i', { class: 'edge' }), end: el('i', { class: 'edge' }) };
     this.footer = el('div', { class: 'deed' });
@@ -43,6 +54,14 @@ export class RowView {
     this.draw();
     this.guard();
     void this.examine();
+  }
+
+  /** What is drawn and judged comes from one frozen object, worked out once. @param {Row} row */
+  take(row) {
+    this.row = row;
+    this.act = actOf(row);
+    this.fold = foldOf(this.act);
+    this.warnings = warningsOf(row);
   }
 
   /** Works out whether it may be sealed, and its hashes. */
@@ -54,13 +73,14 @@ export class RowView {
     this.problems = problems;
     this.hashes = hashes;
     this.draw();
+    this.taps.examined(this);
   }
 
   /** Takes over a newer state of the same id. @param {Row} row */
   update(row) {
     const before = this.row;
-    if (JSON.stringify(before) === JSON.stringify(row)) return;
-    const same = JSON.stringify([before.kind, before.item]) === JSON.stringify([row.kind, row.item]);
+    const same = sameItem(before, row);
+    if (same && !this.outcome && JSON.stringify({ ...before, item: null }) === JSON.stringify({ ...row, item: null })) return;
     if (!same) {
       // The hub says something else under the same id than a moment ago: start over, and say so.
       this.changedUnderUs = true;
@@ -68,8 +88,9 @@ export class RowView {
       this.seen = { top: false, end: false };
       this.selected = false;
       this.choice = '';
+      this.rawShown = null;
     }
-    this.row = row;
+    this.take(row);
     this.outcome = null;
     const count = (before.also ?? []).length !== (row.also ?? []).length;
     if (!same || count) {
@@ -85,10 +106,6 @@ export class RowView {
     this.guardUntil = performance.now() + GUARD_MS;
     this.wake();
     setTimeout(() => this.wake(), GUARD_MS + 5);
-  }
-
-  get fold() {
-    return foldOf(actOf(this.row));
   }
 
   /** Whether all of it was on the screen. */
@@ -108,6 +125,7 @@ export class RowView {
     if (!this.app.live) return 'not_live';
     if (this.fold.folds && !this.opened) return 'read_first';
     if (this.row.kind === 'decision' && !this.choice) return 'choose_first';
+    if (this.row.status === 'collecting' && this.app.signedHere(this.row.batch)) return 'signed';
     return '';
   }
 
@@ -143,9 +161,9 @@ export class RowView {
   }
 
   draw() {
-    const { row } = this;
-    const act = actOf(row);
-    const warnings = this.changedUnderUs ? [{ level: /** @type {const} */ ('stop'), key: 'warn_changed' }, ...warningsOf(row)] : warningsOf(row);
+    const { row, act } = this;
+    const warnings = this.changedUnderUs ? [{ level: /** @type {const} */ ('stop'), key: 'warn_changed' }, ...this.warnings] : this.warnings;
+    const hadFocus = this.node.contains(document.activeElement);
     const risk = this.problems?.length ? 'stop' : riskOf(warnings);
     const status = this.outcome?.status ?? row.status;
     this.node.setAttribute('data-status', status);
@@ -153,14 +171,17 @@ export class RowView {
     this.node.setAttribute('aria-label', t('row_label', { agent: row.agent, act: summary(row) }));
     flag(this.selected, this.node, 'data-selected');
     put(this.node, this.ends.top, this.head(act, risk), this.band(warnings), this.body(act), this.where(act), this.words(act), this.ends.end, this.footer);
+    if (this.rawShown) this.node.querySelector('.what')?.append(this.rawShown);
     this.tick();
     this.drawFooter();
+    if (hadFocus && !this.node.contains(document.activeElement)) this.node.focus({ preventScroll: true });
   }
 
   /** @param {import('./acts.js').Act} act @param {'safe'|'careful'|'stop'} risk */
   head(act, risk) {
     const { row } = this;
-    const project = act.where.split('/').filter(Boolean).at(-1) ?? '';
+    const folder = row.kind === 'review' ? (row.item['worktree'] ?? '') : act.where;
+    const project = folder.split('/').filter(Boolean).at(-1) ?? '';
     return el('header', {},
       this.batchable
         ? el('label', { class: 'pick' }, el('input', { type: 'checkbox', testid: 'select', checked: this.selected, 'aria-label': t('select'), on: { change: () => this.taps.select(this) } }))
@@ -185,7 +206,7 @@ export class RowView {
 
   /** @param {import('./acts.js').Act} act */
   body(act) {
-    const fold = foldOf(act);
+    const { fold } = this;
     const open = this.opened || !fold.folds;
     const mcp = mcpNames(act.caption);
     const box = el('div', { class: `what${open ? '' : ' folded'}` },
@@ -217,12 +238,16 @@ export class RowView {
     const { row } = this;
     if (row.kind !== 'ask' && row.kind !== 'call') return null;
     const raw = row.item[row.kind === 'ask' ? 'input' : 'arguments'] ?? '';
-    const button = el('button', { class: 'raw', type: 'button', testid: 'raw', text: t('raw'), 'aria-expanded': 'false' });
+    const button = el('button', { class: 'raw', type: 'button', testid: 'raw', text: t('raw'), 'aria-expanded': String(this.rawShown !== null) });
     button.addEventListener('click', () => {
-      const shown = this.node.querySelector('.rawtext');
-      button.setAttribute('aria-expanded', String(!shown));
-      if (shown) shown.remove();
-      else this.node.querySelector('.what')?.append(rawText(raw));
+      if (this.rawShown) {
+        this.rawShown.remove();
+        this.rawShown = null;
+      } else {
+        this.rawShown = rawText(raw);
+        this.node.querySelector('.what')?.append(this.rawShown);
+      }
+      button.setAttribute('aria-expanded', String(this.rawShown !== null));
       this.guard();
       this.taps.changed(this);
     });
@@ -233,7 +258,7 @@ export class RowView {
   where(act) {
     const { row } = this;
     const place = act.where ? el('span', {}, `${t('in')} `, exact(act.where)) : null;
-    const notes = warningsOf(row).filter((w) => w.level === 'note');
+    const notes = this.warnings.filter((w) => w.level === 'note');
     return el('div', { class: 'where' },
       el('p', {}, place, place ? ' · ' : null, exact(row.executor), row.host && !row.executor.endsWith(`@${row.host}`) ? el('span', {}, ' · ', exact(row.host)) : null),
       ...notes.map(({ key, params }) => el('p', { class: 'note', testid: 'warning', data: { key }, text: t(key, params) })));
@@ -242,7 +267,7 @@ export class RowView {
   /** @param {import('./acts.js').Act} act */
   words(act) {
     const { row } = this;
-    const said = [...act.words, ...(row.why ? [{ label: 'why', text: row.why }] : [])];
+    const said = [...act.words, ...(row.why && act.words.every((w) => w.text !== row.why) ? [{ label: 'why', text: row.why }] : [])];
     const box = el('div', { class: 'said' });
     for (const { label, text } of said) {
       box.append(el('blockquote', { class: 'exact', 'aria-label': t('agent_words') }, el('span', { class: 'tag', text: has(`said_${label}`) ? t(`said_${label}`) : label }), ' “', paint(text, 'prose'), '”'));
@@ -272,7 +297,8 @@ export class RowView {
     const deny = el('button', {
       class: 'deny', type: 'button', testid: 'deny', text: t('deny'), 'aria-label': t('deny_label', { act: summary(row) }), on: { click: () => this.taps.deny(this) },
     });
-    const need = row.quorum > 1 ? el('p', { class: 'quorum', testid: 'quorum', text: t('have_of', { have: row.have, need: row.quorum }) }) : null;
+    const signers = collecting ? this.app.signersOf(row.batch) : '';
+    const need = row.quorum > 1 ? el('p', { class: 'quorum', testid: 'quorum', text: t('have_of', { have: row.have, need: row.quorum }) + (signers ? `: ${signers}` : '') }) : null;
     put(footer, need, sleepy, el('div', { class: 'buttons' }, deny, approve));
     this.wake();
   }
@@ -285,8 +311,15 @@ export class RowView {
     const sleepy = /** @type {HTMLElement|null} */ (this.footer.querySelector('.why-asleep'));
     if (!approve || !deny || !sleepy) return;
     const why = this.asleep;
+    // A button that sleeps loses the keyboard; it gets it back when it wakes.
+    for (const button of [approve, deny]) if (document.activeElement === button) this.focused = button.className;
     approve.disabled = guarded || this.busy || why !== '';
     deny.disabled = guarded || this.busy || !this.app.online;
+    if (this.focused && !guarded) {
+      const button = [approve, deny].find((b) => b.className === this.focused && !b.disabled);
+      if (button && (document.activeElement === document.body || document.activeElement === this.node)) button.focus({ preventScroll: true });
+      this.focused = '';
+    }
     flag(guarded && why === '', approve, 'data-guarded');
     flag(guarded && this.app.online, deny, 'data-guarded');
     sleepy.hidden = why === '' || why === 'wait';
@@ -294,15 +327,20 @@ export class RowView {
   }
 }
 
+/** Whether two rows ask for the same, byte for byte. @param {Row} a @param {Row} b */
+function sameItem(a, b) {
+  const names = Object.keys(a.item ?? {});
+  return a.kind === b.kind && names.length === Object.keys(b.item ?? {}).length && names.every((name) => a.item[name] === b.item[name]);
+}
+
 /** One line that names what is asked, for labels and titles. @param {Row} row */
 export function summary(row) {
   const act = actOf(row);
   const first = act.blocks[0];
   const text = first && 'text' in first ? first.text : act.caption;
-  const line = text.split('\n')[0] ?? '';
-  // A label for ears; the eye has the whole act. What it could not show is left out of the label, not of the row.
-  const found = findings([line]);
-  return found.hidden || found.bidi || found.control ? act.caption : line.slice(0, 80);
+  const [line = ''] = text.split('\n');
+  const shown = plain(line, 'act');
+  return shown.length > LABEL_CHARS ? `${shown.slice(0, LABEL_CHARS)}…` : shown;
 }
 
 /**
@@ -318,13 +356,15 @@ export function rawText(raw) {
   } catch {
     // Said by the band: not JSON.
   }
-  let at = 0;
-  for (const d of differences.filter((x) => x.why !== 'spacing')) {
-    pre.append(paint(raw.slice(at, d.at), 'piece'));
-    pre.append(el('mark', { title: t(`differs_${d.why}`) }, paint(raw.slice(d.at, d.end), 'piece')));
-    at = d.end;
+  const odd = differences.filter((x) => x.why !== 'spacing');
+  const places = odd.flatMap((d) => [d.at, d.end]);
+  let d = 0;
+  for (const segment of cut(scan(raw), places)) {
+    while (d < odd.length && (odd[d]?.end ?? 0) <= segment.at) d += 1;
+    const now = odd[d];
+    const node = drawSegment(segment);
+    pre.append(now && segment.at >= now.at ? el('mark', { title: t(`differs_${now.why}`) }, node) : node);
   }
-  pre.append(paint(raw.slice(at), 'piece'));
   const kinds = [...new Set(differences.map((d) => d.why))];
   return el('figure', { class: 'block rawtext' }, el('figcaption', { text: `${t('raw_exact')} · ${t('size', sizeOf(raw))}` }), pre,
     el('p', { class: 'quiet', text: kinds.length ? kinds.map((k) => t(`differs_${k}`)).join(' ') : t('differs_not') }));

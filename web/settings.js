@@ -8,7 +8,7 @@ import { el, put } from './dom.js';
 import { errorWords } from './errors.js';
 import { fingerprint, fromB64 } from './item.js';
 import { sheet } from './sheets.js';
-import { exact } from './show.js';
+import { exact, plain } from './show.js';
 import { ago, language, moment, t } from './words.js';
 
 /** @typedef {import('./main.js').App} App */
@@ -143,7 +143,7 @@ function pinSheet(app) {
   const text = el('textarea', { rows: 5, testid: 'pin-card', placeholder: t('card_paste'), 'aria-label': t('card_text') });
   const print = el('p', { class: 'fingerprint', role: 'status' });
   const last = el('input', { type: 'text', maxlength: 7, autocomplete: 'off', testid: 'pin-last', 'aria-label': t('last_six') });
-  const executor = el('select', { testid: 'pin-executor', 'aria-label': t('executor') }, ...executors.map((e) => el('option', { value: e, text: e })));
+  const executor = el('select', { testid: 'pin-executor', 'aria-label': t('executor') }, ...executors.map((e) => el('option', { value: e, text: plain(e, 'act') })));
   const go = el('button', { class: 'approve solid', type: 'button', testid: 'pin-confirm', text: t('pin_go'), disabled: true });
   /** @type {PinEntry|null} */
   let key = null;

@@ -7,8 +7,9 @@ import { el } from './dom.js';
 
 /**
  * @typedef {{s: string, show: string, mark: ''|'hidden'|'alike'|'space'}} Segment
- * @typedef {{hidden: number, bidi: number, control: number, alike: number, rtl: boolean, spaces: number, surrogate: number, names: string[]}} Found
- * @typedef {'act'|'piece'|'prose'} Manner  `act` marks all that matters to a machine, `piece` too but is cut out of a line; `prose` spares foreign words
+ * @typedef {'hidden'|'bidi'|'control'|'alike'|'surrogate'} Oddity
+ * @typedef {Record<Oddity, number> & {rtl: boolean, spaces: number, names: Record<Oddity, string[]>}} Found
+ * @typedef {'act'|'prose'} Manner  `act` marks all that matters to a machine; `prose` spares ordinary foreign words
  */
 
 // Controls, formats (bidi, zero-width, tags), lone surrogates, private and unassigned, line and paragraph separators, odd spaces,
@@ -18,10 +19,7 @@ const HIDDEN = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\u00A0\\u1680
 const COMBINING = '(?=\\p{Script=Inherited})\\p{M}';
 
 // A run of one hidden character; combining marks; blank lines in a row; spaces that push text out of sight or end a line.
-const ACT_ANY = `(?<h>(?![\\n\\t])${HIDDEN})\\k<h>*|${COMBINING}|(?<m>\\p{M}{4,})|\\n{5,}|(?<! ) {9,}`;
-const ACT = new RegExp(`${ACT_ANY}| +(?=\\n|$)`, 'gu');
-// The same for a piece out of the middle of a text, whose end is no end of a line.
-const ACT_PIECE = new RegExp(`${ACT_ANY}| +(?=\\n)`, 'gu');
+const ACT = new RegExp(`(?<h>(?![\\n\\t])${HIDDEN})\\k<h>*|${COMBINING}|(?<m>\\p{M}{4,})|\\n{5,}|(?<! ) {9,}| +(?=\\n|$)`, 'gu');
 const PROSE = new RegExp(`(?<h>(?![\\n\\t])${HIDDEN})\\k<h>*|(?<m>\\p{M}{3,})|\\n{4,}|(?<! ) {9,}`, 'gu');
 
 const BIDI = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
@@ -77,9 +75,9 @@ export function scan(text, manner = 'act') {
   /** @type {Segment[]} */
   const out = [];
   let at = 0;
-  for (const match of text.matchAll(manner === 'act' ? ACT : manner === 'piece' ? ACT_PIECE : PROSE)) {
+  for (const match of text.matchAll(manner === 'act' ? ACT : PROSE)) {
     if (match.index > at) alikes(text.slice(at, match.index), manner, out);
-    out.push(marked(match[0], match.groups?.['h'], match.groups?.['m'], match.index === 0 ? manner !== 'piece' : text[match.index - 1] === '\n'));
+    out.push(marked(match[0], match.groups?.['h'], match.groups?.['m'], match.index === 0 || text[match.index - 1] === '\n'));
     at = match.index + match[0].length;
   }
   if (at < text.length) alikes(text.slice(at), manner, out);
@@ -124,14 +122,14 @@ function suspectsOf(text, manner) {
     const letters = Array.from(word[0]);
     const foreign = letters.filter((c) => LETTERS.has(c)).length;
     // A word of one foreign script is that language; mixed with Latin, or made of nothing but doubles, it is a trap.
-    const trap = foreign > 0 && (/[A-Za-z]/.test(word[0]) || (manner !== 'prose' && foreign === letters.filter((c) => /\p{L}/u.test(c)).length));
+    const trap = foreign > 0 && (/[A-Za-z]/.test(word[0]) || (manner === 'act' && foreign === letters.filter((c) => /\p{L}/u.test(c)).length));
     let index = word.index;
     for (const c of letters) {
       if ((trap && LETTERS.has(c)) || (!LETTERS.has(c) && passesFor(c))) found.set(index, c);
       index += c.length;
     }
   }
-  if (manner !== 'prose') {
+  if (manner === 'act') {
     let index = 0;
     for (const c of text) {
       if (!LETTERS.has(c) && passesFor(c)) found.set(index, c);
@@ -144,29 +142,66 @@ function suspectsOf(text, manner) {
 /** What is odd about texts, for the warning band. @param {readonly string[]} texts @param {Manner} [manner] @returns {Found} */
 export function findings(texts, manner = 'act') {
   /** @type {Found} */
-  const found = { hidden: 0, bidi: 0, control: 0, alike: 0, rtl: false, spaces: 0, surrogate: 0, names: [] };
-  const names = new Set();
+  const found = { hidden: 0, bidi: 0, control: 0, alike: 0, surrogate: 0, rtl: false, spaces: 0, names: { hidden: [], bidi: [], control: [], alike: [], surrogate: [] } };
   for (const text of texts) {
     if (RTL.test(text)) found.rtl = true;
     for (const { s, mark } of scan(text, manner)) {
       if (mark === '') continue;
-      const [char = ''] = s;
-      const n = mark === 'space' ? 1 : Array.from(s).length;
       if (mark === 'space') {
         // A space at the end of a line is marked but is no alarm; a gap that hides text is.
         if (s.length > 8 || s[0] === '\n') found.spaces += 1;
         continue;
       }
-      names.add(codePoint(char));
-      if (mark === 'alike') found.alike += n;
-      else if (BIDI.test(char)) found.bidi += n;
-      else if (/\p{Cs}/u.test(char)) found.surrogate += n;
-      else if (/\p{Cc}/u.test(char)) found.control += n;
-      else found.hidden += n;
+      const [char = ''] = s;
+      const what = mark === 'alike' ? 'alike' : oddity(char);
+      found[what] += Array.from(s).length;
+      const name = codePoint(char);
+      if (!found.names[what].includes(name)) found.names[what].push(name);
     }
   }
-  found.names = [...names];
   return found;
+}
+
+/** @param {string} char @returns {Oddity} */
+function oddity(char) {
+  if (BIDI.test(char)) return 'bidi';
+  if (/\p{Cs}/u.test(char)) return 'surrogate';
+  return /\p{Cc}/u.test(char) ? 'control' : 'hidden';
+}
+
+/**
+ * Cuts plain segments at places in the text, so that a part of a line can be drawn in a way of its own. What a segment shows does
+ * not change by it: a text is judged whole. A mark is never cut.
+ * @param {readonly Segment[]} segments @param {readonly number[]} places ascending
+ * @returns {(Segment & {at: number})[]}
+ */
+export function cut(segments, places) {
+  /** @type {(Segment & {at: number})[]} */
+  const out = [];
+  let at = 0;
+  let next = 0;
+  for (const segment of segments) {
+    const end = at + segment.s.length;
+    let from = at;
+    for (; next < places.length && (places[next] ?? 0) < end; next += 1) {
+      const place = places[next] ?? 0;
+      if (place <= from || segment.mark !== '') continue;
+      const s = segment.s.slice(from - at, place - at);
+      out.push({ s, show: s, mark: '', at: from });
+      from = place;
+    }
+    const s = segment.s.slice(from - at);
+    out.push({ s, show: from === at ? segment.show : s, mark: segment.mark, at: from });
+    at = end;
+  }
+  return out;
+}
+
+/** One segment as DOM. @param {Segment} segment @returns {Node} */
+export function drawSegment({ s, show, mark }) {
+  if (mark === '') return document.createTextNode(show);
+  if (mark === 'alike') return el('span', { class: 'mark alike' }, s, el('span', { class: 'code', text: codePoint(s) }));
+  return el('span', { class: `mark ${mark}`, text: show });
 }
 
 /**
@@ -175,12 +210,13 @@ export function findings(texts, manner = 'act') {
  */
 export function paint(text, manner = 'act') {
   const out = document.createDocumentFragment();
-  for (const { s, show, mark } of scan(text, manner)) {
-    if (mark === '') out.append(show);
-    else if (mark === 'alike') out.append(el('span', { class: 'mark alike' }, s, el('span', { class: 'code', text: codePoint(s) })));
-    else out.append(el('span', { class: `mark ${mark}`, text: show }));
-  }
+  for (const segment of scan(text, manner)) out.append(drawSegment(segment));
   return out;
+}
+
+/** The same as plain text, for labels, titles and sentences of ours. @param {string} text @param {Manner} [manner] */
+export function plain(text, manner = 'prose') {
+  return scan(text, manner).map((segment) => segment.show).join('');
 }
 
 /** Foreign words in a line of ours: an agent's name, a path, a label. @param {string} text @param {string} [cls] @param {Manner} [manner] */

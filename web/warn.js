@@ -11,6 +11,8 @@ import { findings } from './show.js';
 
 /** From this many on, the number of commands is said. */
 const MANY_COMMANDS = 3;
+/** A warning names this many code points. */
+const NAMES_MAX = 4;
 
 const PROTECTED = /(?:^|[\s"'=:/~])(\.git(?:\/|$|config|modules)|\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.claude(?:\.json)?|\.codex|\.cursor|\.gemini|\.vscode|\.idea|\.husky|\.mcp\.json|\.npmrc|\.netrc|\.envrc?|\.bashrc|\.bash_profile|\.zshrc|\.zprofile|\.profile|\.config\/git|authorized_keys|id_(?:rsa|ed25519|ecdsa)|approvers\.json|executor\.toml|sealward|\/?etc\/(?:passwd|shadow|sudoers|ssh|cron))/i;
 
@@ -49,15 +51,12 @@ function letters(row, say) {
   const act = actOf(row);
   const found = findings([...textsOf(act), act.caption, act.where, row.agent, row.executor]);
   const said = findings([row.why ?? '', ...act.words.map((w) => w.text)], 'prose');
-  const names = [...new Set([...found.names, ...said.names])].slice(0, 6).join(' ');
-  const bidi = found.bidi + said.bidi;
-  const hidden = found.hidden + said.hidden;
-  const control = found.control + said.control;
-  if (bidi) say('stop', 'warn_bidi', { n: bidi, names });
-  if (hidden) say('stop', 'warn_hidden', { n: hidden, names });
-  if (control) say('stop', 'warn_control', { n: control, names });
-  if (found.surrogate + said.surrogate) say('stop', 'warn_surrogate');
-  if (found.alike + said.alike) say('stop', 'warn_alike', { n: found.alike + said.alike, names });
+  for (const what of /** @type {const} */ (['bidi', 'hidden', 'control', 'surrogate', 'alike'])) {
+    const n = found[what] + said[what];
+    const all = [...new Set([...found.names[what], ...said.names[what]])];
+    // Which ones is told for some; every one is marked where it stands.
+    if (n) say('stop', `warn_${what}`, { n, names: all.length > NAMES_MAX ? `${all.slice(0, NAMES_MAX).join(' ')} …` : all.join(' ') });
+  }
   if (found.spaces) say('careful', 'warn_spaces');
   if (found.rtl) say('careful', 'warn_rtl');
 }

@@ -96,6 +96,7 @@ export const de = {
   asleep_not_live: 'Freigeben ist aus, bis der Hub antwortet und sein Protokoll geprüft ist.',
   asleep_read_first: 'Erst alles lesen.',
   asleep_choose_first: 'Erst eine Antwort wählen.',
+  asleep_signed: 'Sie haben signiert. Eine weitere Person muss es auch tun.',
   batch: 'Gewählte Zeilen',
   picked: (/** @type {any} */ p) => `${p.n} gewählt, alle gesehen`,
   unseen: (/** @type {any} */ p) => `${p.n} noch nicht gesehen`,

@@ -97,6 +97,7 @@ export const en = {
   asleep_not_live: 'Approving is off until the hub answers and its log verifies.',
   asleep_read_first: 'Read all of it first.',
   asleep_choose_first: 'Pick an answer first.',
+  asleep_signed: 'You signed. Another person must sign too.',
   batch: 'Chosen rows',
   picked: (/** @type {any} */ p) => `${p.n} chosen, all seen`,
   unseen: (/** @type {any} */ p) => `${p.n} not seen yet`,
