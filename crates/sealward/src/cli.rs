@@ -42,15 +42,9 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Answer an agent's hook: ask, wait, check the proof (agents run this)
-    #[command(after_help = hook::EXAMPLE)]
-    Hook(hook::Args),
     /// Lay out the home, start the hub, print the page's address and an enrolment link
     #[command(after_help = up::EXAMPLE)]
     Up(up::Args),
-    /// Run the hub alone, as servers do
-    #[command(after_help = hub::EXAMPLE)]
-    Hub(hub::Args),
     /// Make a link for a further device and pin its key at this terminal
     #[command(after_help = enrol::EXAMPLE)]
     Enrol(enrol::Args),
@@ -69,9 +63,15 @@ enum Command {
     /// Ask the hub whether it is well; exit 0 or 1
     #[command(after_help = health::EXAMPLE)]
     Health(health::Args),
+    /// Run the hub alone, as servers do
+    #[command(after_help = hub::EXAMPLE)]
+    Hub(hub::Args),
     /// Check a proof by itself, as executors do
     #[command(after_help = proof::EXAMPLE)]
     Proof(proof::Args),
+    /// Answer an agent's hook: ask, wait, check the proof (agents run this)
+    #[command(after_help = hook::EXAMPLE)]
+    Hook(hook::Args),
 }
 
 /// Parses the arguments and runs the command.

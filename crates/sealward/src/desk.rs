@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proto::Timestamp;
+use proto::api::PinEntry;
 
 use self::enrolment::EnrolmentError;
 use self::terminal::{Terminal, TerminalError};
@@ -58,6 +59,8 @@ pub(crate) struct Desk {
     terminal: Option<Terminal>,
     /// Pin the first proposal unasked, if nothing is pinned yet.
     pin_first: bool,
+    /// Whose the keys are that are pinned here, where the person at the terminal said so.
+    person: Option<String>,
     asking: Option<Asking>,
 }
 
@@ -76,7 +79,12 @@ impl Desk {
         terminal: Option<Terminal>,
         pin_first: bool,
     ) -> Self {
-        Self { home, origin, terminal, pin_first, asking: None }
+        Self { home, origin, terminal, pin_first, person: None, asking: None }
+    }
+
+    /// The same desk, where every key pinned is this person's.
+    pub(crate) fn of_person(self, person: Option<String>) -> Self {
+        Self { person, ..self }
     }
 
     /// Whether a question is open.
@@ -149,7 +157,9 @@ impl Desk {
 
     fn pin(&self, file: &Path, key: &Proposed, now: Timestamp) -> Result<Settled, PinningError> {
         use proof::pin_file::PinFileError::{Entry, OtherKey, Revoked};
-        let settled = match pins::pin(&self.home, key, now) {
+        let person = self.person.clone().or_else(|| key.entry.person.clone());
+        let entry = PinEntry { since: now, person, ..key.entry.clone() };
+        let settled = match pins::pin(&self.home, &entry, now) {
             Ok(()) => {
                 Settled::Pinned { label: key.entry.label.clone(), fingerprint: key.fingerprint.clone() }
             }

@@ -20,7 +20,8 @@ use crate::output::{Exit, Failure, Output};
 /// Shown below the help.
 pub(crate) const EXAMPLE: &str = "Example:\n  sealward approvers list";
 const LIST_EXAMPLE: &str = "Example:\n  sealward approvers list --json";
-const PIN_EXAMPLE: &str = "Example:\n  sealward approvers pin\n  sealward approvers pin phone.json";
+const PIN_EXAMPLE: &str =
+    "Example:\n  sealward approvers pin\n  sealward approvers pin phone.json --person ada";
 const REVOKE_EXAMPLE: &str = "Example:\n  sealward approvers revoke pXvl2m…\n\nThe whole id is wanted; `sealward approvers list` shows it. There is no way back: pin a new key.";
 
 #[derive(clap::Args, Debug)]
@@ -54,6 +55,9 @@ struct Pin {
     /// A pin entry as JSON; without it, the keys that devices proposed to the hub are asked about
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Whose key it is; keys of one person count once where two persons must approve
+    #[arg(long, value_name = "PERSON")]
+    person: Option<String>,
 }
 
 #[derive(clap::Args, Debug)]
@@ -149,7 +153,7 @@ fn pin(args: &Pin, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     let terminal = Terminal::open().map_err(Failure::cannot)?;
     let (events, typed) = mpsc::channel();
     terminal.lines(events, |line| line).map_err(Failure::cannot)?;
-    let mut desk = Desk::new(home.clone(), None, Some(terminal), false);
+    let mut desk = Desk::new(home.clone(), None, Some(terminal), false).of_person(args.person.clone());
     let mut settled = match &args.file {
         Some(file) => {
             let key = pins::read_proposal(file, None)?;
@@ -177,7 +181,14 @@ fn pin(args: &Pin, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
 }
 
 fn revoke(args: &Revoke, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
+    let known = pins::read_all(home)
+        .map_err(Failure::cannot)?
+        .iter()
+        .any(|(_, approvers)| approvers.keys().iter().any(|pinned| pinned.entry().id == args.id));
     pins::revoke(home, &args.id).map_err(Failure::cannot)?;
+    if !known {
+        out.note("No key of this id is pinned here; a rule or delegation of this id, or a key pinned later, is refused.");
+    }
     if args.json {
         out.json(&serde_json::json!({ "id": args.id, "revoked": true }));
     } else {

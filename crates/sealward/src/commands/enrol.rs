@@ -15,13 +15,17 @@ use crate::output::{Exit, Failure, Output};
 use crate::signals;
 
 /// Shown below the help.
-pub(crate) const EXAMPLE: &str = "Example:\n  sealward enrol";
+pub(crate) const EXAMPLE: &str = "Example:\n  sealward enrol\n  sealward enrol --person ada";
 
 /// How often proposals are looked for.
 const LOOK: Duration = Duration::from_millis(200);
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Whose device it is; devices of one person count once where two persons must approve
+    #[arg(long, value_name = "PERSON")]
+    person: Option<String>,
+}
 
 /// No link could be made.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +43,7 @@ enum Event {
     Stop,
 }
 
-pub(crate) fn run(_args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     let config = layout::existing(home).map_err(Failure::cannot)?;
     if !health::is_well(config.listen) {
         return Err(Failure::cannot(EnrolError::NoHub { listen: config.listen }));
@@ -55,7 +59,8 @@ pub(crate) fn run(_args: &Args, home: &Home, out: &mut Output) -> Result<Exit, F
     let lapses = clock::now().plus(enrolment::LINK_MS);
     out.line(format_args!("enrol  {link}"));
     out.line("The link works once, within 10 minutes. Open it on the new device, then come back here to pin its key.");
-    let mut desk = Desk::new(home.clone(), Some(origin), Some(terminal), false);
+    let mut desk =
+        Desk::new(home.clone(), Some(origin), Some(terminal), false).of_person(args.person.clone());
     loop {
         let now = clock::now();
         let settled = match arriving.recv_timeout(LOOK) {

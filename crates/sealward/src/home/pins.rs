@@ -152,12 +152,11 @@ pub(crate) fn lay_out(home: &Home, executors: &[&str], hub: &str, now: Timestamp
 ///
 /// # Errors
 /// See [`PinsError`]; pinning again mends what a crash left half done.
-pub(crate) fn pin(home: &Home, key: &Proposed, now: Timestamp) -> Result<(), PinsError> {
+pub(crate) fn pin(home: &Home, entry: &PinEntry, now: Timestamp) -> Result<(), PinsError> {
     must_be_laid_out(home)?;
     ReplayStore::create(&home.replay(), now)?;
-    let entry = PinEntry { since: now, ..key.entry.clone() };
     for path in [home.hub_pins(), home.pins()] {
-        written(pin_file::add_key(&path, &entry)?);
+        written(pin_file::add_key(&path, entry)?);
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ fn a_key_from_a_file_is_pinned_by_its_last_six_characters_only() {
     assert_eq!(pin.stop().code(), Some(1));
     assert_eq!(pinned(&world, "approvers.json"), Vec::<String>::new());
 
-    let mut pin = Terminal::start(SEALWARD, ["approvers", "pin", &file, "--home", &home]);
+    let mut pin = Terminal::start(SEALWARD, ["approvers", "pin", &file, "--person", "ada", "--home", &home]);
     let _screen = pin.shows(&fingerprint(&key.spki()));
     pin.types(&last_six(&key));
     let _screen = pin.shows("Pinned `");
@@ -48,6 +48,7 @@ fn a_key_from_a_file_is_pinned_by_its_last_six_characters_only() {
     assert_eq!(row["fingerprint"], fingerprint(&key.spki()));
     assert_eq!(row["pinned_for"], serde_json::json!(["executors", "hub"]));
     assert_eq!(row["revoked"], false);
+    assert_eq!(row["person"], "ada");
 }
 
 #[test]
