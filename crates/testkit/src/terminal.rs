@@ -88,6 +88,12 @@ impl Terminal {
     #[track_caller]
     pub fn stop(&mut self) -> std::process::ExitStatus {
         self.terminate();
+        self.ends()
+    }
+
+    /// Waits until it ends by itself.
+    #[track_caller]
+    pub fn ends(&mut self) -> std::process::ExitStatus {
         let mut ended = None;
         within(Duration::from_secs(20), "the program on the terminal ends", || {
             ended = self.child.try_wait().expect("a child of ours");

@@ -31,14 +31,14 @@ fn a_key_from_a_file_is_pinned_by_its_last_six_characters_only() {
         pin.types(&wrong_six(&key));
     }
     let _screen = pin.shows("Dropped `");
-    assert_eq!(pin.stop().code(), Some(1));
+    assert_eq!(pin.ends().code(), Some(1));
     assert_eq!(pinned(&world, "approvers.json"), Vec::<String>::new());
 
     let mut pin = Terminal::start(SEALWARD, ["approvers", "pin", &file, "--person", "ada", "--home", &home]);
     let _screen = pin.shows(&fingerprint(&key.spki()));
     pin.types(&last_six(&key));
     let _screen = pin.shows("Pinned `");
-    assert_eq!(pin.stop().code(), Some(0));
+    assert_eq!(pin.ends().code(), Some(0));
     assert_eq!(pinned(&world, "approvers.json"), [key.id()]);
     assert!(std::path::Path::new(&file).exists(), "the person's own file stays");
 
@@ -83,7 +83,7 @@ fn a_key_that_must_not_be_pinned_is_refused_before_anybody_is_asked() {
         let mut pin = Terminal::start(SEALWARD, ["approvers", "pin", &file, "--home", &home]);
         let screen = pin.shows("sealward: ");
         assert!(!screen.contains("type the last 6"), "{screen}");
-        assert_eq!(pin.stop().code(), Some(code), "{screen}");
+        assert_eq!(pin.ends().code(), Some(code), "{screen}");
     }
     assert_eq!(pinned(&world, "approvers.json"), Vec::<String>::new());
 }

@@ -102,6 +102,7 @@ fn a_further_device_is_enrolled_and_pinned_at_the_terminal_of_enrol() {
 
     let _answer = propose(&world, &link, &key).expect(202);
     let _screen = enrol.shows("type the last 6");
+    let _screen = world.terminal().shows("type the last 6");
     enrol.types(&last_six(&key));
     let _screen = enrol.shows("Pinned `");
     assert_eq!(pinned(&world, "approvers.json"), [key.id()]);

@@ -142,7 +142,7 @@ fn a_hub_that_ends_by_itself_is_said_aloud_and_not_started_again() {
     world.signal_hub(rustix::process::Signal::KILL);
     let screen = world.terminal().shows("the hub ended by itself");
     assert!(screen.contains("not started again"), "{screen}");
-    let ended = world.terminal().stop();
+    let ended = world.terminal().ends();
     assert_eq!(ended.code(), Some(128 + 9));
 }
 
