@@ -15,7 +15,7 @@ SOAK_SECONDS = 1800
 
 export PATH := $(CURDIR)/$(TOOLS)/bin:$(PATH)
 
-.PHONY: run test gate bench soak prepare web form lints documents dependencies types
+.PHONY: run test gate bench soak prepare web form lints documents dependencies advisories types
 .DEFAULT_GOAL = run
 
 run:
@@ -50,6 +50,10 @@ documents:
 dependencies:
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny
 	$(CARGO) deny --locked check bans licenses sources
+
+# Apart from the gate: it needs the advisory database from the network, and a new advisory must not stop an old commit.
+advisories:
+	$(CARGO) deny --locked check advisories
 
 types: prepare
 	cd web && node node_modules/typescript/bin/tsc -p tsconfig.json
