@@ -7,7 +7,8 @@ const LINES_AIMED: usize = 500;
 const LINES_HARD: usize = 800;
 
 /// Files over the aim, each with the reason why it is one thing. A file that fell under it again must leave this list.
-const LONG: &[(&str, &str)] = &[];
+const LONG: &[(&str, &str)] =
+    &[("web/inbox.js", "the list, what is selected in it and the bar under it are one state")];
 
 #[test]
 fn every_rust_file_says_first_what_it_is_for() {
