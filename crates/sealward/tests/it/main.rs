@@ -6,6 +6,7 @@
 mod agents;
 mod approvers;
 mod enrol;
+mod proof_check;
 mod up;
 mod usage;
 
