@@ -18,7 +18,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{agents, approvers, enrol, health, hook, hub, pause, proof, up};
+use crate::commands::{
+    agents, approvers, connect, doctor, enrol, health, hook, hub, pause, proof, try_road, up,
+};
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
 
@@ -54,6 +56,18 @@ enum Command {
     /// Make, list and revoke machines' tokens
     #[command(after_help = agents::EXAMPLE)]
     Agents(agents::Args),
+    /// Put the hook into an agent's settings, after showing what changes
+    #[command(after_help = connect::CONNECT_EXAMPLE)]
+    Connect(connect::ConnectArgs),
+    /// Take the hook out of an agent's settings
+    #[command(after_help = connect::DISCONNECT_EXAMPLE)]
+    Disconnect(connect::DisconnectArgs),
+    /// Send a sample call down the whole road; nothing is run
+    #[command(after_help = try_road::EXAMPLE)]
+    Try(try_road::Args),
+    /// Look at everything the road stands on; exit 1 where something is bad
+    #[command(after_help = doctor::EXAMPLE)]
+    Doctor(doctor::Args),
     /// Stop every release and rule at once
     #[command(after_help = pause::PAUSE_EXAMPLE)]
     Pause(pause::PauseArgs),
@@ -95,6 +109,10 @@ where
 fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
     match command {
         Command::Hook(args) => hook::run(args, home, out),
+        Command::Connect(args) => connect::connect(args, home, out),
+        Command::Disconnect(args) => connect::disconnect(args, home, out),
+        Command::Try(args) => try_road::run(args, home, out),
+        Command::Doctor(args) => doctor::run(args, home, out),
         Command::Up(args) => up::run(args, home, out),
         Command::Hub(args) => hub::run(args, home, out),
         Command::Enrol(args) => enrol::run(args, home, out),

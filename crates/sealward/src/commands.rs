@@ -2,10 +2,13 @@
 
 pub(crate) mod agents;
 pub(crate) mod approvers;
+pub(crate) mod connect;
+pub(crate) mod doctor;
 pub(crate) mod enrol;
 pub(crate) mod health;
 pub(crate) mod hook;
 pub(crate) mod hub;
 pub(crate) mod pause;
 pub(crate) mod proof;
+pub(crate) mod try_road;
 pub(crate) mod up;

@@ -122,7 +122,10 @@ impl Home {
 }
 
 /// The home folder of the user this process runs as.
-fn user_folder() -> Result<PathBuf, NoHome> {
+///
+/// # Errors
+/// [`NoHome`] where neither the user database nor a directory service has one.
+pub(crate) fn user_folder() -> Result<PathBuf, NoHome> {
     let uid = rustix::process::getuid().as_raw();
     let listed = fs::read_to_string("/etc/passwd").unwrap_or_default();
     folder_of(uid, &listed)

@@ -10,6 +10,7 @@ mod commands;
 mod desk;
 mod home;
 mod output;
+mod settings;
 mod signals;
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use executor::Clock;
 use executor::hook::{self, Job, SHAPES, Shape, WAIT_S_MIN};
 
+use crate::chance;
 use crate::clock::SystemClock;
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
@@ -21,9 +22,9 @@ use crate::output::{Exit, Failure, Output};
 pub(crate) const EXAMPLE: &str = "Example:\n  sealward hook claude --wait 600 < event.json\n\nAgents run this; `sealward connect claude` writes it into their settings.\nIt prints one JSON object in the agent's own form, or nothing; the reason is on stderr.";
 
 /// Claude Code gives a hook ten minutes unless its settings say otherwise.
-const WAIT_S: u64 = 600;
+pub(crate) const WAIT_S: u64 = 600;
 /// A day: nobody's agent waits longer, and the wait stays far from any overflow.
-const WAIT_S_MAX: u64 = 86_400;
+pub(crate) const WAIT_S_MAX: u64 = 86_400;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -56,8 +57,6 @@ pub(crate) fn agent(name: &str) -> Result<Agent, String> {
 enum HookError {
     #[error("the answer could not be written, so the call is blocked")]
     Write(#[source] io::Error),
-    #[error("the system gives no randomness, so nobody can be asked")]
-    Random(#[source] rustix::io::Errno),
 }
 
 pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Fa
 
 fn answer(shape: &'static Shape, home: &Path, wait: Duration, out: &mut Output) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let random = random().map_err(|error| Failure::usage(HookError::Random(error)))?;
+    let random = chance::bytes().map_err(Failure::usage)?;
     let job = Job { shape, home: home.to_path_buf(), wait, random, stdin: Box::new(io::stdin()) };
     let outcome = hook::run(job, &clock);
     for line in &outcome.stderr {
@@ -76,13 +75,4 @@ fn answer(shape: &'static Shape, home: &Path, wait: Duration, out: &mut Output) 
         out.raw(format!("{object}\n").as_bytes()).map_err(|error| Failure::usage(HookError::Write(error)))?;
     }
     Ok(if outcome.exit == 0 { Exit::Done } else { Exit::Other(outcome.exit) })
-}
-
-fn random() -> Result<[u8; 16], rustix::io::Errno> {
-    let mut bytes = [0; 16];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        filled += rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(bytes)
 }

@@ -62,6 +62,15 @@ impl Terminal {
             .map_err(|source| TerminalError::Lost { source })
     }
 
+    /// Waits for one line; nothing where the input ended.
+    ///
+    /// # Errors
+    /// [`TerminalError::Lost`].
+    pub(crate) fn line(&self) -> Result<Option<String>, TerminalError> {
+        let reads = self.reads.try_clone().map_err(|source| TerminalError::Lost { source })?;
+        Ok(next_line(&mut BufReader::new(reads)))
+    }
+
     /// Reads lines on a thread of its own for as long as the process lives, and hands each over.
     ///
     /// # Errors
