@@ -165,6 +165,10 @@ fn one_more_signature_is_checked_alone_and_joined_to_the_others() {
     };
     assert_eq!(check(&over_another), Err(Refusal::WrongChallenge));
     assert_eq!(check(&SoftPasskey::new(Alg::Es256).sign(&payload).to_string()), Err(Refusal::NotPinned));
+    let late = scene.approve().moved(-3_700_000);
+    let expired = second.sign(&late).to_string();
+    let gone = check_signature(&approvers, &late.bytes(), expired.as_bytes(), scene.now());
+    assert_eq!(gone.map(|_| ()), Err(Refusal::Expired));
     assert_eq!(check("{}"), Err(Refusal::Malformed));
     assert_eq!(check(""), Err(Refusal::NoSignature));
     assert_eq!(proof::assemble(b"x", &["{"]), Err(Refusal::Malformed));

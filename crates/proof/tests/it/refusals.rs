@@ -195,3 +195,52 @@ fn an_executor_may_wait_for_the_end_of_an_undo_window_and_no_longer() {
         assert_eq!(check.ready_at(proof.as_bytes()), ready.then(|| scene.now().plus(ahead)));
     }
 }
+
+#[test]
+fn the_proof_object_is_as_strict_as_a_payload() {
+    let scene = Scene::new();
+    let good = scene.phone.proof(&scene.approve());
+    let text = good.to_string();
+    let raw = |text: &str| scene.sealed(text.as_bytes()).map_or_else(Refusal::code, |_| "ok");
+    assert_eq!(raw(&format!(" {text}\n")), "ok");
+    let signature = good["signatures"][0].to_string();
+    let doubled = text.replacen(r#""keyid""#, r#""keyid":"AA","keyid""#, 1);
+    for bad in [
+        text.replacen('{', r#"{"payload":"","#, 1),
+        doubled,
+        format!("[{text}]"),
+        format!("{text}{text}"),
+        format!("\u{feff}{text}"),
+        json!([good["payloadType"], good["payload"], good["signatures"]]).to_string(),
+        text.replace(&signature, &format!("{signature},null")),
+        text.replace(&signature, &format!("[{signature}]")),
+        "{".to_owned(),
+        "7".to_owned(),
+    ] {
+        assert_eq!(raw(&bad), "malformed", "{bad}");
+    }
+    let bent = |path: &[&str], value: Value| {
+        let mut proof = good.clone();
+        let mut at = &mut proof["signatures"][0];
+        for name in path {
+            at = &mut at[*name];
+        }
+        *at = value;
+        scene.code(&proof)
+    };
+    let padded =
+        |name: &str| json!(format!("{}=", good["signatures"][0]["webauthn"][name].as_str().unwrap()));
+    assert_eq!(bent(&["keyid"], json!("+/+/")), "malformed");
+    assert_eq!(bent(&["keyid"], json!("AB")), "malformed");
+    assert_eq!(bent(&["keyid"], json!(7)), "malformed");
+    assert_eq!(bent(&["sshsig"], json!("")), "malformed", "a second kind");
+    assert_eq!(bent(&["ed25519"], json!("")), "malformed", "a second kind");
+    assert_eq!(bent(&["extra"], json!("")), "malformed");
+    assert_eq!(bent(&["webauthn", "extra"], json!("")), "malformed");
+    assert_eq!(bent(&["webauthn", "userHandle"], Value::Null), "malformed");
+    assert_eq!(bent(&["webauthn"], json!("")), "malformed");
+    for name in ["authenticatorData", "clientDataJSON", "signature"] {
+        assert_eq!(bent(&["webauthn", name], padded(name)), "malformed", "{name}");
+        assert_eq!(bent(&["webauthn", name], Value::Null), "malformed", "{name}");
+    }
+}
