@@ -12,7 +12,6 @@ mod budget;
 mod event;
 mod messages;
 mod shape;
-mod strict;
 mod words;
 
 use std::fmt;

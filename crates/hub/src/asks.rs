@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use proto::api::{AskState, Asked, Close, Denial, Guard, NewAsk};
-use proto::{AskItem, CallItem, Item, ItemId, Kind, Status, limits};
+use proto::{AskItem, CallItem, Item, ItemId, Kind, Status, json_text, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use store::{Added, Answer as Stored, Caps, Closed, Closing, NewItem, TooMany};
@@ -11,7 +11,6 @@ use store::{Added, Answer as Stored, Caps, Closed, Closing, NewItem, TooMany};
 use crate::app::App;
 use crate::body::{Answer, Body, Id, Json, Query};
 use crate::gate::{Caller, Machine, forbidden};
-use crate::json_text;
 use crate::problem::{Code, Problem};
 use crate::wait::Waiter;
 
@@ -215,7 +214,8 @@ fn json_value(name: &str, text: &str) -> Result<(), Problem> {
             format!("`{name}` is over {most} KiB and could not be shown whole; nothing was stored"),
         ));
     }
-    json_text::check(text).map_err(|error| unprocessable(format!("`{name}` {error}; nothing was stored")))
+    json_text::check(text, limits::INPUT_DEPTH)
+        .map_err(|error| unprocessable(format!("`{name}` {error}; nothing was stored")))
 }
 
 fn unprocessable(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {

@@ -24,7 +24,6 @@ mod files;
 mod gate;
 mod health;
 mod history;
-mod json_text;
 mod listen;
 mod login;
 mod messages;

@@ -14,6 +14,7 @@ mod digest;
 mod event;
 mod id;
 mod item;
+pub mod json_text;
 pub mod limits;
 mod refusal;
 mod status;

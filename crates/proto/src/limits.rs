@@ -58,6 +58,9 @@ pub const BODY_BYTES: usize = 2 * INPUT_BYTES + 64 * 1024;
 pub const ANSWER_BYTES: usize = 100 * (PROOF_BYTES + 16 * 1024);
 /// What a hook reads from its agent, bytes: the input, the same again in a rewritten form, and the frame.
 pub const HOOK_STDIN_BYTES: usize = 1024 * 1024;
+/// Nesting of JSON in a hook's event: what tools answer may be deeper than what the hub takes as an input, and the JSON reader
+/// itself stops at 128.
+pub const HOOK_DEPTH: usize = 120;
 /// The agent's own words about a call, bytes.
 pub const WHY_BYTES: usize = 4 * 1024;
 /// A path, bytes (Linux' PATH_MAX).

@@ -82,7 +82,7 @@ mod tests {
         for role in [Role::Gate, Role::Request] {
             let text = claude(role, &answer(Ruling::Allow)).unwrap();
             assert!(text.contains(&format!(r#""updatedInput":{INPUT}"#)), "{text}");
-            super::super::strict::check(&text).unwrap();
+            proto::json_text::check(&text, proto::limits::HOOK_DEPTH).unwrap();
         }
     }
 

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use proto::limits::HOOK_STDIN_BYTES;
+use proto::json_text;
+use proto::limits::{HOOK_DEPTH, HOOK_STDIN_BYTES};
 use serde_json::value::RawValue;
 
 use super::shape::{Role, Shape};
-use super::strict;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) enum BadEvent {
     TooLarge,
     #[error("the event is not UTF-8")]
     NotText,
-    #[error("the event is not one JSON object: {0}")]
+    #[error("the event {0}")]
     NotJson(String),
     #[error("the event has no `{0}` of the right kind")]
     Member(&'static str),
@@ -60,9 +60,9 @@ impl Event {
             return Err(lost(BadEvent::TooLarge));
         }
         let text = str::from_utf8(bytes).map_err(|_| lost(BadEvent::NotText))?;
-        strict::check(text).map_err(|cause| lost(BadEvent::NotJson(cause.to_string())))?;
-        let members: BTreeMap<String, &RawValue> =
-            serde_json::from_str(text).map_err(|cause| lost(BadEvent::NotJson(cause.to_string())))?;
+        json_text::check(text, HOOK_DEPTH).map_err(|cause| lost(BadEvent::NotJson(cause.to_string())))?;
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text)
+            .map_err(|cause| lost(BadEvent::NotJson(format!("is not one JSON object ({cause})"))))?;
         let name = text_of(&members, shape.members.event).map_err(lost)?;
         let role = shape.events.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
         let Some(role) = role else { return Err(lost(BadEvent::Unknown(name))) };
@@ -135,15 +135,15 @@ mod tests {
 
     #[test]
     fn what_two_readers_could_take_differently_is_refused() {
-        refused(event(r#"{"command":"ls","command":"rm"}"#).as_bytes(), None, "same name");
+        refused(event(r#"{"command":"ls","command":"rm"}"#).as_bytes(), None, "`command` twice");
         refused(
             event("{\"command\":\"\u{e9}\"}").replace('\u{e9}', "\u{0}").as_bytes(),
             None,
-            "not one JSON object",
+            "not one JSON value",
         );
         refused(b"{\"a\":\"\xff\"}", None, "UTF-8");
         refused(b"[]", None, "not one JSON object");
-        refused(b"", None, "not one JSON object");
+        refused(b"", None, "not one JSON value");
         refused(&vec![b' '; HOOK_STDIN_BYTES + 1], None, "larger than");
     }
 

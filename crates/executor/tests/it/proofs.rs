@@ -197,8 +197,8 @@ fn a_key_revoked_while_the_ask_waits_no_longer_counts() {
 
 #[test]
 fn a_key_pinned_by_those_already_pinned_counts() {
-    let second = std::sync::Arc::new(SoftPasskey::new(Alg::EdDsa).label("tablet"));
-    let signer = std::sync::Arc::clone(&second);
+    let second = Arc::new(SoftPasskey::new(Alg::EdDsa).label("tablet"));
+    let signer = Arc::clone(&second);
     let seat = Seat::with(|_| Script::new(move |item, _| approved(&signer, item)));
     let pin = seat.key.proof(&Payload::pin(second.pin_entry(), IDENTITY));
     *held(&seat.script.trust) = json!({"proofs": [{"seq": 1, "verb": "pin", "proof": pin}], "next": 1});

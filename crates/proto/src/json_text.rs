@@ -1,31 +1,37 @@
 //! Whether a text is exactly one JSON value that every reader understands alike: no member twice at any depth, and no deeper
-//! than a page can show. Values are not read: the text is what is signed.
+//! than its reader allows. Values are not read: the text is what is signed. Hook and hub share this look, so that what one
+//! asks the other takes.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
-use proto::limits;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Why a text is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BadText {
+pub enum BadText {
+    /// Not JSON, or more than one value; the parser's words.
     #[error("is not one JSON value ({0})")]
     NotJson(String),
+    /// A member stands twice in one object.
     #[error("has the member `{0}` twice in one object, and readers would disagree which one counts")]
     Twice(String),
-    #[error("is nested deeper than {max}", max = limits::INPUT_DEPTH)]
-    Deep,
+    /// More levels than allowed.
+    #[error("is nested deeper than {0}")]
+    Deep(usize),
 }
 
-/// Checks a text.
-pub(crate) fn check(text: &str) -> Result<(), BadText> {
+/// Checks that `text` is one JSON value without doubled member names, at most `depth_max` levels deep.
+///
+/// # Errors
+/// [`BadText`], a clause whose subject is the text.
+pub fn check(text: &str, depth_max: usize) -> Result<(), BadText> {
     // The first read judges the grammar as a whole; what follows only takes apart what is known to be JSON.
     let whole: &RawValue = parse(text)?;
-    if depth(text) > limits::INPUT_DEPTH {
-        return Err(BadText::Deep);
+    if depth(text) > depth_max {
+        return Err(BadText::Deep(depth_max));
     }
     value(whole)
 }
@@ -102,6 +108,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::INPUT_DEPTH;
+
+    fn check(text: &str) -> Result<(), BadText> {
+        super::check(text, INPUT_DEPTH)
+    }
 
     #[test]
     fn one_value_of_any_kind_is_taken_as_it_stands() {
@@ -137,13 +148,13 @@ mod tests {
     #[test]
     fn nesting_ends_at_the_limit() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(check(&nested(limits::INPUT_DEPTH)), Ok(()));
+        assert_eq!(check(&nested(INPUT_DEPTH)), Ok(()));
         assert_eq!(
             check(&format!("\"{}\\\"[\"", "[".repeat(200))),
             Ok(()),
             "brackets in a string nest nothing"
         );
-        assert_eq!(check(&nested(limits::INPUT_DEPTH + 1)), Err(BadText::Deep));
+        assert_eq!(check(&nested(INPUT_DEPTH + 1)), Err(BadText::Deep(INPUT_DEPTH)));
         assert!(check(&nested(200_000)).is_err(), "and no stack runs out far beyond it");
     }
 }
