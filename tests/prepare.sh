@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests need and this machine lacks: a C compiler, git, Node 20 or later, Chromium (through apt, as root or
+# Installs what the tests need and this machine lacks: a C compiler, git, Python 3, Node 20 or later, Chromium (through apt, as root or
 # with sudo), and the packages of the browser tests and of the page's type check (through npm, from the lock files).
 # Prints nothing where nothing is missing. Usage: tests/prepare.sh TOOLS_FOLDER
 set -eu
@@ -13,6 +13,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 have cc || missing="$missing build-essential"
 have git || missing="$missing git"
 { have node && have npm; } || missing="$missing nodejs npm"
+have python3 || missing="$missing python3"
 { have chromium || have chromium-browser || have google-chrome; } || missing="$missing chromium"
 if [ -n "$missing" ]; then
     if ! have apt-get; then

@@ -2,6 +2,8 @@
 //
 // Not here: any assertion about the product (those stand in the Rust scenes) and any knowledge of the page beyond its `data-testid`s.
 
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { startLiar } from './liar.mjs';
 
@@ -11,6 +13,13 @@ const FLAGS = [
 ];
 /** How long the page may take for one step on a loaded machine of two cores. */
 const PATIENCE = 20_000;
+/** How often a person taps when nothing happens. */
+const TAPS = 4;
+
+/** The browser of this machine, under any of its names. */
+const BROWSER = ['chromium', 'chromium-browser', 'google-chrome']
+  .flatMap((name) => (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name)))
+  .find((path) => existsSync(path));
 
 const hook = (name) => `[data-testid="${name}"]`;
 const rowOf = (id) => `${hook('row')}[data-id="${id}"]`;
@@ -42,7 +51,7 @@ export class Kit {
   static async launch({ lie_to: lieTo } = {}) {
     const liar = lieTo ? await startLiar(lieTo.port) : null;
     const rules = liar ? [`--host-resolver-rules=MAP ${lieTo.host}:${lieTo.port} 127.0.0.1:${liar.port}`] : [];
-    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, ...rules] });
+    const browser = await chromium.launch({ executablePath: BROWSER, args: [...FLAGS, ...rules] });
     return new Kit(browser, liar);
   }
 
@@ -128,6 +137,13 @@ export class Kit {
     return row.innerText();
   }
 
+  /** Why a row cannot be sealed, as the page's own key for it. */
+  async problem({ name, id }) {
+    const shown = this.of(name).page.locator(`${rowOf(id)} ${hook('problem')}`).first();
+    await shown.waitFor();
+    return shown.getAttribute('data-key');
+  }
+
   async wait_no_row({ name, id }) {
     await this.of(name).page.locator(rowOf(id)).waitFor({ state: 'detached' });
     return null;
@@ -143,13 +159,20 @@ export class Kit {
     return null;
   }
 
-  /** Runs one gesture that seals, to the hub's answer; the page takes one at a time. */
+  /**
+   * Runs one gesture that seals, to the hub's answer. The page takes one at a time, and none in the moment after something
+   * moved under the finger: a person then taps again.
+   */
   async seal(page, gesture) {
     const sealed = (url) => url.endsWith('/api/proofs') || url.endsWith('/signatures');
     const answer = page.waitForResponse((response) => sealed(response.url()));
     answer.catch(() => null);
-    await gesture();
-    const response = await answer;
+    for (let taps = 1; taps <= TAPS; taps += 1) {
+      const begun = page.waitForRequest((request) => /\/api\/(prepare|batches|login)/.test(request.url()), { timeout: 2_000 });
+      await gesture();
+      if (await begun.then(() => true, () => false)) break;
+    }
+    const response = await answer.catch(async (error) => { throw new Error(`${error.message}; ${await state(page)}`); });
     await page.locator(hook('sealing')).waitFor({ state: 'hidden' });
     return { ...await response.json().catch(() => ({})), status: response.status() };
   }
@@ -254,8 +277,8 @@ export class Kit {
   }
 
   /** From now on the proxy changes answers: see liar.mjs. */
-  async lie(lie) {
-    this.liar.lie(lie);
+  async lie({ lies }) {
+    this.liar.lie(lies);
     return null;
   }
 
@@ -267,24 +290,25 @@ export class Kit {
     return this.liar.posted(path);
   }
 
-  /** Approves where the page lets a person, and waits shortly for what comes of it. */
+  /** Approves where the page lets a person; `signed` says whether a proof was sent, `refusal` what the page says instead. */
   async try_approve({ name, id }) {
-    const { context, page } = this.of(name);
-    context.setDefaultTimeout(3_000);
-    try {
-      // A lie about the id renames the row: then the only row there is.
-      const named = await page.locator(rowOf(id)).count();
-      const row = named > 0 ? page.locator(rowOf(id)) : page.locator(hook('row')).first();
-      await row.waitFor();
-      const answer = page.waitForResponse((response) => response.url().endsWith('/api/proofs'), { timeout: 3_000 });
-      answer.catch(() => null);
-      for (const opener of await row.locator(hook('read-all')).all()) await opener.click();
-      await row.locator(hook('approve')).click();
-      await answer;
-      return null;
-    } finally {
-      context.setDefaultTimeout(PATIENCE);
-    }
+    const { page } = this.of(name);
+    // A lie about the id renames the row: then it is the only row there is.
+    await page.locator(hook('row')).first().waitFor();
+    const row = await page.locator(rowOf(id)).count() > 0 ? page.locator(rowOf(id)) : page.locator(hook('row')).first();
+    const awake = row.locator(`${hook('approve')}:enabled`);
+    const problem = row.locator(hook('problem'));
+    await awake.or(problem).first().waitFor();
+    if (await problem.count() > 0) return { signed: false, refusal: await problem.first().getAttribute('data-key') };
+    const answer = page.waitForResponse((response) => response.url().endsWith('/api/proofs'));
+    const toast = page.locator(hook('toast-error'));
+    await awake.click();
+    const [signed] = await Promise.race([
+      answer.then(() => [true]),
+      toast.waitFor().then(() => [false]),
+    ]);
+    answer.catch(() => null);
+    return { signed, refusal: signed ? null : (await toast.innerText()).trim() };
   }
 
   /** Logs out on the device's side only: no cookie, no token. */
@@ -311,6 +335,16 @@ export class Kit {
     this.liar?.close();
     return null;
   }
+}
+
+/** What a stuck page shows: its error line, whether it asks for a passkey, its connection. */
+async function state(page) {
+  const shown = [];
+  for (const name of ['toast-error', 'sealing', 'connection']) {
+    const found = page.locator(hook(name)).first();
+    if (await found.count() > 0 && await found.isVisible()) shown.push(`${name}: ${(await found.innerText()).trim()}`);
+  }
+  return `the page shows ${shown.join(' · ') || 'nothing of note'}`;
 }
 
 /** Runs in the page before its own code: a platform authenticator of one algorithm. */

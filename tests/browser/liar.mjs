@@ -4,15 +4,15 @@ import http from 'node:http';
 
 /** Listens on a free loopback port and passes everything on to the hub at `port`, unchanged until told to lie. */
 export async function startLiar(port) {
-  let lie = null;
+  let lies = [];
   let told = 0;
   const bodies = [];
   const server = http.createServer((request, response) => {
     const options = { host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers };
     const onward = http.request(options, (answer) => {
-      const mine = lie && request.url.startsWith(lie.path)
-        && (answer.headers['content-type'] ?? '').startsWith('application/json');
-      if (!mine) {
+      const json = (answer.headers['content-type'] ?? '').startsWith('application/json');
+      const mine = lies.filter((lie) => request.url.startsWith(lie.path));
+      if (mine.length === 0 || !json) {
         response.writeHead(answer.statusCode, answer.headers);
         answer.pipe(response);
         return;
@@ -21,7 +21,7 @@ export async function startLiar(port) {
       answer.on('data', (part) => parts.push(part));
       answer.on('end', () => {
         const body = Buffer.concat(parts).toString();
-        const changed = change(body, lie);
+        const changed = mine.reduce(change, body);
         if (changed !== body) told += 1;
         const headers = { ...answer.headers, 'content-length': Buffer.byteLength(changed) };
         delete headers['transfer-encoding'];
@@ -39,9 +39,10 @@ export async function startLiar(port) {
   await new Promise((ready) => { server.listen(0, '127.0.0.1', ready); });
   return {
     port: server.address().port,
-    lie(next) { lie = next; told = 0; },
+    /** From now on, until `truth`: each lie is `{path, at, to}`. */
+    lie(next) { lies = next; told = 0; },
     /** Stops lying; says how many answers were changed. */
-    truth() { lie = null; return told; },
+    truth() { lies = []; return told; },
     /** The JSON bodies sent to this path since the last call, for any path. */
     posted(path) {
       const mine = bodies.filter((one) => one.path === path).map((one) => JSON.parse(one.body));
@@ -52,10 +53,10 @@ export async function startLiar(port) {
   };
 }
 
-/** Sets the member at `at` (`*` is every member of an array) to `to`, or drops it when `to` is left out. */
+/** Sets the members at the paths `at` (`*` is every member of an array) to `to`, or drops them when `to` is left out. */
 function change(body, { at, to }) {
   const tree = JSON.parse(body);
-  walk(tree, at, to);
+  for (const path of at) walk(tree, path, to);
   return JSON.stringify(tree);
 }
 
