@@ -99,7 +99,7 @@ fn try_connect(args: &ConnectArgs, home: &Home, out: &mut Output) -> Result<Exit
     let command = claude::command(&program, home.dir(), args.wait).ok_or(ConnectError::NotText)?;
     let wish = Wish { command, timeout: args.wait, dialog: args.dialog };
     let connected = claude::connected(&settings, &wish).map_err(|bad| form(&file, bad.to_string()))?;
-    if connected == settings {
+    if means_the_same(&connected, &settings) {
         out.line(format_args!("{} is connected already; nothing changes.", args.agent.0.title));
         return Ok(Exit::Done);
     }
@@ -140,7 +140,8 @@ fn try_disconnect(args: &DisconnectArgs, out: &mut Output) -> Result<Exit, Conne
     let backup = file.backup_text()?;
     // Where nothing else was changed since, the very text of then comes back, white space and all.
     let same = backup.as_deref().filter(|text| {
-        Tree::parse(text).ok().and_then(|then| claude::disconnected(&then).ok()).as_ref() == Some(&left)
+        let then = Tree::parse(text).ok().and_then(|then| claude::disconnected(&then).ok());
+        then.is_some_and(|then| means_the_same(&then, &left))
     });
     let after = match same {
         Some(text) => Some(text.to_owned()),
@@ -159,6 +160,10 @@ fn try_disconnect(args: &DisconnectArgs, out: &mut Output) -> Result<Exit, Conne
     }
     out.line(format_args!("{} is disconnected: its calls no longer ask.", agent.0.title));
     Ok(Exit::Done)
+}
+
+fn means_the_same(one: &Tree, other: &Tree) -> bool {
+    matches!((one.deep(), other.deep()), (Ok(one), Ok(other)) if one == other)
 }
 
 fn open(given: Option<&Path>) -> Result<SettingsFile, ConnectError> {

@@ -75,37 +75,47 @@ pub(crate) fn connected(settings: &Tree, wish: &Wish) -> Result<Tree, BadForm> {
     Ok(settings)
 }
 
-/// The settings without any hook of ours, and without the empty lists that removing them leaves.
+/// The settings without any hook of ours, and without the empty lists that removing them leaves. Opened only where
+/// hooks stand.
 ///
 /// # Errors
 /// [`BadForm`] where `hooks` or an event's list is something else.
 pub(crate) fn disconnected(settings: &Tree) -> Result<Tree, BadForm> {
-    let Tree::Object(members) = settings else { return Err(BadForm("settings".to_owned(), "an object")) };
+    let members = object(settings, "settings")?;
     let mut kept = Vec::new();
     for (name, value) in members {
         if name != "hooks" {
-            kept.push((name.clone(), value.clone()));
+            kept.push((name, value));
             continue;
         }
-        let Tree::Object(events) = value else { return Err(BadForm("hooks".to_owned(), "an object")) };
+        let events = object(&value, "hooks")?;
+        let none_before = events.is_empty();
         let mut left = Vec::new();
         for (event, groups) in events {
-            let Tree::Array(groups) = groups else { return Err(BadForm(event.clone(), "an array")) };
+            let Ok(Tree::Array(groups)) = groups.opened() else { return Err(BadForm(event, "an array")) };
             let others: Vec<Tree> = groups.iter().filter_map(without_ours).collect();
             // An empty list that was there before stays; one that we leave behind goes.
             if groups.is_empty() || !others.is_empty() {
-                left.push((event.clone(), Tree::Array(others)));
+                left.push((event, Tree::Array(others)));
             }
         }
-        if events.is_empty() || !left.is_empty() {
-            kept.push((name.clone(), Tree::Object(left)));
+        if none_before || !left.is_empty() {
+            kept.push((name, Tree::Object(left)));
         }
     }
     Ok(Tree::Object(kept))
 }
 
+fn object(tree: &Tree, called: &str) -> Result<Vec<(String, Tree)>, BadForm> {
+    match tree.opened() {
+        Ok(Tree::Object(members)) => Ok(members),
+        Ok(Tree::Array(_) | Tree::Leaf(_)) | Err(_) => Err(BadForm(called.to_owned(), "an object")),
+    }
+}
+
 /// Every hook of the file, in its order.
 pub(crate) fn hooks(settings: &Tree) -> Vec<Hook> {
+    let Ok(settings) = settings.deep() else { return Vec::new() };
     let Some(Tree::Object(events)) = settings.get("hooks") else { return Vec::new() };
     let mut found = Vec::new();
     for (event, groups) in events {
@@ -134,25 +144,21 @@ fn group(wish: &Wish) -> Tree {
     Tree::object([("matcher", Tree::text("*")), ("hooks", Tree::Array(vec![hook]))])
 }
 
-/// A group of hooks without ours; `None` where nothing is left of it.
+/// A group of hooks without ours; `None` where nothing is left of it. A group that holds none of ours stays as it is
+/// spelt.
 fn without_ours(group: &Tree) -> Option<Tree> {
-    let Tree::Object(members) = group else { return Some(group.clone()) };
-    let mut emptied = false;
-    let kept = members
-        .iter()
-        .map(|(name, value)| {
-            let value = match value {
-                Tree::Array(hooks) if name == "hooks" => {
-                    let others: Vec<Tree> = hooks.iter().filter(|hook| !is_ours(hook)).cloned().collect();
-                    emptied = others.is_empty() && !hooks.is_empty();
-                    Tree::Array(others)
-                }
-                Tree::Array(_) | Tree::Object(_) | Tree::Leaf(_) => value.clone(),
-            };
-            (name.clone(), value)
-        })
-        .collect();
-    (!emptied).then_some(Tree::Object(kept))
+    let Ok(Tree::Object(mut members)) = group.deep() else { return Some(group.clone()) };
+    let mut any_ours = false;
+    for (_, value) in members.iter_mut().filter(|(name, _)| name == "hooks") {
+        let Tree::Array(hooks) = value else { continue };
+        let before = hooks.len();
+        hooks.retain(|hook| !is_ours(hook));
+        any_ours = hooks.len() < before;
+        if any_ours && hooks.is_empty() {
+            return None;
+        }
+    }
+    Some(if any_ours { Tree::Object(members) } else { group.clone() })
 }
 
 /// The whole line of a command hook, its arguments included.
@@ -216,6 +222,10 @@ mod tests {
         Tree::parse(text).unwrap()
     }
 
+    fn deep(tree: &Tree) -> Tree {
+        tree.deep().unwrap()
+    }
+
     const OTHERS: &str = r#"{"model":"opus","hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"/x/lint"}]}],"Stop":[]},"z":1}"#;
 
     #[test]
@@ -258,12 +268,12 @@ mod tests {
     fn disconnecting_undoes_exactly_what_connecting_did() {
         for before in [OTHERS, "{}", r#"{"hooks":{}}"#, r#"{"hooks":{"PreToolUse":[]}}"#] {
             let connected = connected(&tree(before), &wish(true)).unwrap();
-            assert_ne!(connected, tree(before));
+            assert_ne!(deep(&connected), deep(&tree(before)));
             if before == r#"{"hooks":{"PreToolUse":[]}}"# || before == r#"{"hooks":{}}"# {
                 // An empty list tells the agent nothing; the copy kept beside the file brings it back.
                 assert!(hooks(&disconnected(&connected).unwrap()).is_empty());
             } else {
-                assert_eq!(disconnected(&connected).unwrap(), tree(before), "{before}");
+                assert_eq!(deep(&disconnected(&connected).unwrap()), deep(&tree(before)), "{before}");
             }
         }
     }
@@ -279,6 +289,6 @@ mod tests {
     fn another_program_with_our_words_in_it_is_not_ours() {
         let other = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"/x/wrap sealward hook claude"}]}]}}"#;
         assert!(!hooks(&tree(other))[0].ours);
-        assert_eq!(disconnected(&tree(other)).unwrap(), tree(other));
+        assert_eq!(deep(&disconnected(&tree(other)).unwrap()), deep(&tree(other)));
     }
 }

@@ -1,12 +1,13 @@
 //! JSON that comes out as it went in: members keep their order, numbers and strings their spelling.
 //!
 //! `serde_json::Value` sorts members, and its `preserve_order` switch would change every other user of it in this
-//! program. So a settings file is read into this tree, which knows nothing of what it means. Only white space is
-//! made anew, with the file's own indentation.
+//! program. So a settings file is read into this tree, which knows nothing of what it means. It is opened level by
+//! level, and what is not opened comes out byte for byte; around the rest white space is made anew, with the file's
+//! own indentation.
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A JSON value.
@@ -16,18 +17,57 @@ pub(crate) enum Tree {
     Object(Vec<(String, Self)>),
     /// Elements.
     Array(Vec<Self>),
-    /// A string, number, `true`, `false` or `null`, as it was spelt.
+    /// Any value that was not opened, as it was spelt.
     Leaf(String),
 }
 
 impl Tree {
-    /// Reads one value and nothing after it.
+    /// Reads one value and nothing after it, closed but checked to its depth.
     ///
     /// # Errors
-    /// The parser's words with line and column; also for two members of one name.
+    /// The parser's words with line and column; also for two members of one name at any depth.
     pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_str(text)?;
-        of(raw.get())
+        let closed = Self::Leaf(raw.get().to_owned());
+        closed.deep()?;
+        Ok(closed)
+    }
+
+    /// The same value with its outermost level opened.
+    ///
+    /// # Errors
+    /// The parser's words.
+    pub(crate) fn opened(&self) -> Result<Self, serde_json::Error> {
+        let Self::Leaf(raw) = self else { return Ok(self.clone()) };
+        let leaf = |value: &RawValue| Self::Leaf(value.get().to_owned());
+        match raw.as_bytes().first() {
+            Some(b'{') => {
+                let Members(members) = serde_json::from_str(raw)?;
+                Ok(Self::Object(members.into_iter().map(|(name, value)| (name, leaf(&value))).collect()))
+            }
+            Some(b'[') => {
+                let elements: Vec<Box<RawValue>> = serde_json::from_str(raw)?;
+                Ok(Self::Array(elements.iter().map(|value| leaf(value)).collect()))
+            }
+            Some(_) | None => Ok(self.clone()),
+        }
+    }
+
+    /// The same value with every level opened: what it means, without its white space.
+    ///
+    /// # Errors
+    /// The parser's words.
+    pub(crate) fn deep(&self) -> Result<Self, serde_json::Error> {
+        Ok(match self.opened()? {
+            Self::Object(members) => Self::Object(
+                members
+                    .into_iter()
+                    .map(|(name, value)| Ok((name, value.deep()?)))
+                    .collect::<Result<_, serde_json::Error>>()?,
+            ),
+            Self::Array(elements) => Self::Array(elements.iter().map(Self::deep).collect::<Result<_, _>>()?),
+            leaf @ Self::Leaf(_) => leaf,
+        })
     }
 
     /// A string.
@@ -116,25 +156,6 @@ pub(crate) fn indentation(text: &str) -> String {
     indent.unwrap_or("  ").to_owned()
 }
 
-/// Deeper than any settings file, and far from the end of the stack; `serde_json` stops at the same depth.
-fn of(raw: &str) -> Result<Tree, serde_json::Error> {
-    match raw.as_bytes().first() {
-        Some(b'{') => serde_json::from_str::<Members>(raw)?
-            .0
-            .into_iter()
-            .map(|(name, value)| Ok((name, of(value.get())?)))
-            .collect::<Result<_, _>>()
-            .map(Tree::Object),
-        Some(b'[') => serde_json::from_str::<Elements>(raw)?
-            .0
-            .iter()
-            .map(|value| of(value.get()))
-            .collect::<Result<_, _>>()
-            .map(Tree::Array),
-        Some(_) | None => Ok(Tree::Leaf(raw.to_owned())),
-    }
-}
-
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -164,32 +185,6 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 }
 
-struct Elements(Vec<Box<RawValue>>);
-
-impl<'de> Deserialize<'de> for Elements {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ElementsVisitor)
-    }
-}
-
-struct ElementsVisitor;
-
-impl<'de> Visitor<'de> for ElementsVisitor {
-    type Value = Elements;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Elements, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(value) = seq.next_element()? {
-            elements.push(value);
-        }
-        Ok(Elements(elements))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,9 +192,15 @@ mod tests {
     #[test]
     fn what_an_agent_wrote_comes_out_byte_for_byte() {
         let text = "{\n  \"z\": 1.50,\n  \"a\": [\n    \"\\u00e9\",\n    {},\n    []\n  ],\n  \"b\": {\n    \"n\": 12345678901234567890123,\n    \"t\": true\n  }\n}\n";
-        assert_eq!(Tree::parse(text).unwrap().written(&indentation(text)), text);
+        assert_eq!(Tree::parse(text).unwrap().deep().unwrap().written(&indentation(text)), text);
         let tabs = text.replace("  ", "\t");
-        assert_eq!(Tree::parse(&tabs).unwrap().written(&indentation(&tabs)), tabs);
+        assert_eq!(Tree::parse(&tabs).unwrap().deep().unwrap().written(&indentation(&tabs)), tabs);
+    }
+
+    #[test]
+    fn what_is_not_opened_keeps_its_white_space() {
+        let text = "{\n  \"a\": [1,2,  3],\n  \"b\": {\"c\":\n1}\n}\n";
+        assert_eq!(Tree::parse(text).unwrap().opened().unwrap().written("  "), text);
     }
 
     #[test]

@@ -69,6 +69,7 @@ fn read(path: &Path) -> Result<Tree, SettingsError> {
     let file = SettingsFile::read(path)?;
     match file.text() {
         Some(text) => Tree::parse(text)
+            .and_then(|tree| tree.deep())
             .map_err(|bad| SettingsError::Form { path: file.path().to_path_buf(), what: bad.to_string() }),
         None => Ok(Tree::Object(Vec::new())),
     }
