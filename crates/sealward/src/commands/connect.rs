@@ -140,8 +140,8 @@ fn try_disconnect(args: &DisconnectArgs, out: &mut Output) -> Result<Exit, Conne
     let backup = file.backup_text()?;
     // Where nothing else was changed since, the very text of then comes back, white space and all.
     let same = backup.as_deref().filter(|text| {
-        let then = Tree::parse(text).ok().and_then(|then| claude::disconnected(&then).ok());
-        then.is_some_and(|then| means_the_same(&then, &left))
+        let back = Tree::parse(text).ok().and_then(|then| claude::there_and_back(&then).ok());
+        back.is_some_and(|back| means_the_same(&back, &left))
     });
     let after = match same {
         Some(text) => Some(text.to_owned()),

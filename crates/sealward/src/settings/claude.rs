@@ -106,6 +106,16 @@ pub(crate) fn disconnected(settings: &Tree) -> Result<Tree, BadForm> {
     Ok(Tree::Object(kept))
 }
 
+/// The settings as connecting and disconnecting leave them: without empty lists, which tell the agent nothing.
+///
+/// # Errors
+/// As [`connected`].
+pub(crate) fn there_and_back(settings: &Tree) -> Result<Tree, BadForm> {
+    let wish =
+        Wish { command: "/sealward --home / hook claude --wait 1".to_owned(), timeout: 1, dialog: true };
+    disconnected(&connected(settings, &wish)?)
+}
+
 fn object(tree: &Tree, called: &str) -> Result<Vec<(String, Tree)>, BadForm> {
     match tree.opened() {
         Ok(Tree::Object(members)) => Ok(members),

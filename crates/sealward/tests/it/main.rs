@@ -5,8 +5,12 @@
 
 mod agents;
 mod approvers;
+mod connect;
+mod doctor;
 mod enrol;
+mod hook;
 mod proof_check;
+mod try_road;
 mod up;
 mod usage;
 
