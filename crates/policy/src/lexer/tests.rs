@@ -96,3 +96,56 @@ fn the_public_bypasses_are_refused_or_show_the_program_that_runs() {
     ];
     assert_eq!(read.collect::<Vec<_>>(), expected.map(|(id, program)| (id, program.to_owned())));
 }
+
+/// Pieces of texts: words that are no program, and every mark that a shell gives a meaning.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "x", "yx", "zy", "x", "yx", "zy", " ", " ", " ", " ", "'", "\"", "'", "\"", "\\", ";", "&&", "||", "|", "&", "\n", "\t",
+    "\r", "$", "$(", ")", "`", "(", "{", "}", "<", ">", ">>", "2>&1", ">/dev/null", " 2>/dev/null", "#", "*", "?", "[", "]", "~",
+    "=", "!", "^", "%", "-", "--", ",", ":", "@", "+", ".", "/", "é", "x=", "if", "then", "1", "2",
+];
+
+/// What bash runs of `text`: the words of each program that it does not find. With an empty `PATH` it finds none.
+fn bash_runs(text: &str) -> Vec<Vec<String>> {
+    // Each call goes to a stream of its own, so that no redirection of the text hides it, in one write.
+    let script = "command_not_found_handle() { local all=; for word in \"$@\"; do all+=\"$word\"$'\\x1f'; done; printf '%s\\x1e' \"$all\" >&9; }\n";
+    let bash = std::process::Command::new("/bin/bash")
+        .env_clear()
+        .env("PATH", "/nonexistent")
+        .args(["--norc", "--noprofile", "-c"])
+        .arg(format!("exec 9>&1 >/dev/null 2>&1 </dev/null\n{script}{text}\nwait"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(bash.stdout).unwrap();
+    let calls = said.split('\u{1e}').filter(|call| !call.is_empty());
+    calls.map(|call| call.split_terminator('\u{1f}').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn what_the_lexer_reads_is_what_bash_runs_word_for_word() {
+    let mut state: u64 = 0x5ea1_3a2d_0001;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % u64::try_from(below).unwrap()).unwrap()
+    };
+    let mut compared = 0;
+    while compared < 300 {
+        let text: String = (0..2 + next(12)).map(|_| PIECES[next(PIECES.len())]).collect();
+        let Some(mut parts) = parse(&text) else { continue };
+        // A path is tried as it stands, not looked up; `1` and `2` before a `>` are told apart by the lexer itself.
+        if parts.iter().any(|part| part[0].contains('/') || [":", "-", "--"].contains(&part[0].as_str())) {
+            continue;
+        }
+        compared += 1;
+        let mut run = bash_runs(&text);
+        if text.contains("||") {
+            assert!(run.iter().all(|call| parts.contains(call)), "{text:?}: {parts:?}, bash {run:?}");
+        } else {
+            parts.sort();
+            run.sort();
+            assert_eq!(parts, run, "{text:?}");
+        }
+    }
+}
