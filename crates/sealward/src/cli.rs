@@ -3,7 +3,7 @@
 //! Completions and man pages are made from [`Cli`] too, so nothing else may describe the commands.
 //! The work itself is in one module per command, and each such module has the same face:
 //!
-//! ```ignore
+//! ```text
 //! #[derive(clap::Args, Debug)]
 //! pub(crate) struct Args { … }                       // doc comments become the help
 //! pub(crate) const EXAMPLE: &str = "Example:\n  sealward NAME …";

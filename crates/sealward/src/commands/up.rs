@@ -1,7 +1,8 @@
 //! `sealward up`: lays the home out, runs the hub as a child, and asks at this terminal whether a proposed key is pinned.
 //!
 //! It is a parent for one reason: the hub's process must not be the one that writes an executor's pins. Nothing here serves
-//! requests. The broker will be a second child of [`Children`].
+//! requests. The broker will be a second child, started beside the hub
+//! and reporting its end to the same queue.
 
 use std::io;
 use std::net::SocketAddr;

@@ -9,6 +9,7 @@ mod connect;
 mod doctor;
 mod enrol;
 mod hook;
+mod pause;
 mod proof_check;
 mod try_road;
 mod up;

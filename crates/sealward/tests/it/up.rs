@@ -45,6 +45,38 @@ fn a_fresh_home_gets_a_name_a_port_a_token_and_files_for_its_owner_alone() {
     assert_eq!(pinned(&world, "approvers.json"), Vec::<String>::new());
 }
 
+/// Every path below a folder, the folder too.
+fn below(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    found.push(folder.to_owned());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { below(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn no_umask_opens_anything_to_others() {
+    let home = Temp::new();
+    std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = r#"umask 000; exec "$0" up --port 0 --home "$1""#;
+    let mut up = Terminal::start("/bin/sh", ["-c", script, SEALWARD, home.path().to_str().unwrap()]);
+    let _screen = up.shows("#enrol=");
+    let mut found = Vec::new();
+    below(home.path(), &mut found);
+    assert!(found.iter().any(|path| path.ends_with("hub/hub.sqlite")), "{found:?}");
+    let open: Vec<_> = found.iter().filter(|path| mode(path) & 0o077 != 0).collect();
+    assert_eq!(open, Vec::<&std::path::PathBuf>::new());
+    assert!(up.stop().success());
+}
+
+#[test]
+fn ctrl_c_at_the_terminal_stops_hub_and_parent() {
+    let mut world = world();
+    let _link = world.enrol_link();
+    world.terminal().types("\u{3}");
+    assert!(world.terminal().ends().success());
+}
+
 #[test]
 fn the_link_carries_128_bits_and_the_home_keeps_only_its_hash() {
     let mut world = world();
