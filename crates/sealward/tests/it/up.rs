@@ -113,7 +113,7 @@ fn a_second_start_keeps_name_port_token_and_identity() {
 fn a_second_up_on_the_same_home_is_refused_and_the_first_goes_on() {
     let world = world();
     let second = world.sealward(["up"]).run().expect(3);
-    assert!(second.err().contains("another `sealward up`"), "{}", second.err());
+    assert!(second.err().contains("another `sealward up` runs on"), "{}", second.err());
     let _well = world.http().get("/healthz").expect(200);
 }
 
