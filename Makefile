@@ -9,6 +9,8 @@
 CARGO = cargo
 # Where Node lands on machines whose own is too old.
 TOOLS = target/tools
+# Where `make bench` installs what it compares with; nothing else uses it.
+RIVAL = target/rival
 # How long `make test` fuzzes each parser, and `make soak`.
 FUZZ_SECONDS = 30
 SOAK_SECONDS = 1800
@@ -60,7 +62,8 @@ types: prepare
 
 bench:
 	$(CARGO) bench --locked -p proof --bench check
-	$(CARGO) bench --locked -p sealward
+	@test -x $(RIVAL)/bin/hma || { python3 -m venv $(RIVAL) && $(RIVAL)/bin/pip install --quiet holdmyagent==0.5.0 hold-warden==0.1.1; }
+	HMA_PYTHON=$(CURDIR)/$(RIVAL)/bin/python $(CARGO) bench --locked -p sealward --bench bench
 
 soak: prepare
 	SEALWARD_FUZZ_SECONDS=$(SOAK_SECONDS) SEALWARD_SOAK=1 $(CARGO) test --release --workspace --locked

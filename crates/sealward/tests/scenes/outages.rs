@@ -62,18 +62,30 @@ fn a_hub_that_takes_asks_and_then_hangs_blocks_in_time() {
 #[test]
 fn a_hub_that_talks_nonsense_blocks() {
     let (world, _key) = pinned_world();
-    let answers: [Vec<u8>; 6] = [
-        b"SSH-2.0-OpenSSH_9.2p1\r\n".to_vec(),
-        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{\"status\"".to_vec(),
-        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}".to_vec(),
-        b"HTTP/1.1 200 OK\r\nContent-Length: 18\r\nContent-Type: application/json\r\n\r\n{\"status\":\"agreed\"}".to_vec(),
-        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n".to_vec(),
-        b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n".to_vec(),
+    let http =
+        |head: &str, body: &str| format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let answers = [
+        "SSH-2.0-OpenSSH_9.2p1\r\n".to_owned(),
+        "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{\"status\"".to_owned(),
+        http("200 OK", "{}"),
+        http("200 OK", r#"{"status":"agreed"}"#),
+        http("200 OK", r#"{"id":"ask-00000000000000000000000000000000","status":"allowed"}"#),
+        http("302 Found\r\nLocation: http://127.0.0.1:1/", ""),
+        http("500 Oops", ""),
     ];
-    for (number, bytes) in answers.into_iter().enumerate() {
-        let proxy = Proxy::new(world.address(), move |_| Deed::Raw(bytes.clone()));
-        let machine = world.machine(&format!("machine-{number}"), proxy.address());
-        both_forms_fail_closed(|event, wait| machine.hook(event, wait), world.work(), "hub");
+    for (number, answer) in answers.into_iter().enumerate() {
+        // To everything, then only where asks are made and awaited: the hub's own word is sound until then.
+        for (only, from) in [("all", "/"), ("asks", "/api/asks")] {
+            let bytes = answer.clone().into_bytes();
+            let proxy = Proxy::new(world.address(), move |asked| {
+                if asked.path.starts_with(from) { Deed::Raw(bytes.clone()) } else { Deed::Pass }
+            });
+            let machine = world.machine(&format!("{only}-{number}"), proxy.address());
+            let event = claude::bash("nonsense", world.work(), "make deploy");
+            claude::failed_closed(&machine.hook(&event, 3).run(), "");
+            let event = claude::request("nonsense", world.work(), "Bash", r#"{"command":"make deploy"}"#);
+            claude::silent(&machine.hook(&event, 3).run());
+        }
     }
 }
 
