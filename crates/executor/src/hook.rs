@@ -102,7 +102,8 @@ pub fn run(job: Job, clock: &Arc<dyn Clock>) -> Outcome {
     let ending = Ending::Unready(format!("the hook failed: {lost}."));
     // Without a role the event may have been a gate, and a gate must block.
     let role = role.get().copied().unwrap_or(Role::Gate);
-    Outcome { exit: 2, ..told(shape, role, &ending, Extras::default()) }
+    let exit = if role == Role::Gate { 2 } else { 0 };
+    Outcome { exit, ..told(shape, role, &ending, Extras::default()) }
 }
 
 /// What rides along with an ending.

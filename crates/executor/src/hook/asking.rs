@@ -120,9 +120,9 @@ impl Asking<'_> {
                 Ok(Asked { status, .. }) if status.waits() => return Ok(held),
                 Ok(Asked { status: Status::Allowed | Status::Denied, .. }) => return Ok(held),
                 // It lapsed unseen, or the hub has another ask under that id: the person is asked anew.
-                Ok(_) => self.forget(held),
+                Ok(_) => self.drop_for_good(held)?,
                 Err(CallError::Refused(refused)) if matches!(refused.status, 404 | 409 | 410) => {
-                    self.forget(held)
+                    self.drop_for_good(held)?;
                 }
                 Err(error) => return Err(self.unavailable(&error)),
             }
@@ -255,9 +255,11 @@ impl Asking<'_> {
                     let store = ReplayStore::open(&self.home.replay())
                         .map_err(|_| self.refused(Refusal::StoreDamaged))?;
                     let authorized = sealed.claim(&store, now).map_err(|refusal| self.refused(refusal))?;
-                    let labels: Vec<&str> =
-                        authorized.signers().iter().map(|signer| signer.label.as_str()).collect();
-                    return Ok(Ending::Allowed { by: labels.join(" and ") });
+                    // What was sealed is what is allowed: this very item, and no other.
+                    if authorized.item() != proof::item_hash(item) {
+                        return Err(self.refused(Refusal::NotListed));
+                    }
+                    return Ok(Ending::Allowed(authorized));
                 }
                 Err(Refusal::NotYet) => {
                     let Some(ready) = check.ready_at(proof.as_bytes()) else {
@@ -296,7 +298,7 @@ impl Asking<'_> {
             Ending::Unavailable(_) => held.leave(),
             Ending::GrantAllows
             | Ending::GrantDenies(_)
-            | Ending::Allowed { .. }
+            | Ending::Allowed(_)
             | Ending::Denied(_)
             | Ending::DeniedUnproven(_)
             | Ending::Expired
@@ -304,6 +306,11 @@ impl Asking<'_> {
             | Ending::Superseded
             | Ending::Unproven(_) => self.forget(held),
         }
+    }
+
+    /// Forgets an ask that must not be found again: the search goes on from here.
+    fn drop_for_good(&mut self, held: Held) -> Early<()> {
+        held.forget().map_err(|error| self.unready("asks cannot be kept.", &error))
     }
 
     fn forget(&mut self, held: Held) {

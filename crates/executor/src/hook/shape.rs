@@ -56,7 +56,12 @@ pub struct Members {
 pub static SHAPES: &[Shape] = &[Shape {
     agent: "claude",
     title: "Claude Code",
-    events: &[("PreToolUse", Role::Gate), ("PermissionRequest", Role::Request), ("PostToolUse", Role::Done)],
+    events: &[
+        ("PreToolUse", Role::Gate),
+        ("PermissionRequest", Role::Request),
+        ("PostToolUse", Role::Done),
+        ("PostToolUseFailure", Role::Done),
+    ],
     members: Members {
         event: "hook_event_name",
         session: "session_id",

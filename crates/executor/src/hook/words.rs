@@ -7,6 +7,7 @@
 use std::error::Error;
 
 use client::CallError;
+use proof::{Authority, Authorized, Signer};
 use proto::audit::DenyReason;
 use proto::{Channel, Refusal};
 
@@ -20,8 +21,8 @@ pub(super) enum Ending {
     GrantAllows,
     /// A grant of this machine denies it.
     GrantDenies(DenyReason),
-    /// Sealed, checked and claimed.
-    Allowed { by: String },
+    /// Sealed, checked and claimed: the only way to an allow.
+    Allowed(Authorized),
     /// A checked denial.
     Denied(Denied),
     /// The hub says denied, and its proof of that does not hold.
@@ -77,7 +78,7 @@ impl Ending {
     pub(super) const fn ruling(&self, role: Role) -> Ruling {
         match (self, role) {
             (_, Role::Done) | (Self::GrantAllows, Role::Gate | Role::Request) => Ruling::Silent,
-            (Self::Allowed { .. }, Role::Gate | Role::Request) => Ruling::Allow,
+            (Self::Allowed(_), Role::Gate | Role::Request) => Ruling::Allow,
             (
                 Self::GrantDenies(_) | Self::Denied(_) | Self::DeniedUnproven(_),
                 Role::Gate | Role::Request,
@@ -110,7 +111,7 @@ impl Ending {
         let text = match self {
             Self::GrantAllows => "Left to the agent's own rules by a grant of this machine.".to_owned(),
             Self::GrantDenies(reason) => reason.to_string(),
-            Self::Allowed { by } => format!("Approved by {by}."),
+            Self::Allowed(authorized) => approved(authorized),
             Self::Denied(denied) => denied.words(),
             Self::DeniedUnproven(refusal) => format!(
                 "Denied; the denial is not quoted, because its proof was refused: {} ({}).",
@@ -148,10 +149,25 @@ impl Ending {
     }
 }
 
+fn approved(authorized: &Authorized) -> String {
+    let by = labels(authorized.signers());
+    match authorized.authority() {
+        Authority::Approve => format!("Approved by {by}."),
+        Authority::Rule { id } => format!("Allowed by the rule `{id}` of {by}."),
+        Authority::Vouch { delegation } => {
+            format!("Allowed by the automatic reviewer, to whom {by} delegated this (`{delegation}`).")
+        }
+    }
+}
+
+/// The keys that signed, by the names they are pinned under on this machine.
+fn labels(signers: &[Signer]) -> String {
+    signers.iter().map(|signer| signer.label.as_str()).collect::<Vec<_>>().join(" and ")
+}
+
 impl From<proof::Denial> for Denied {
     fn from(checked: proof::Denial) -> Self {
-        let labels: Vec<&str> = checked.signers.iter().map(|signer| signer.label.as_str()).collect();
-        Self { channel: checked.channel, by: labels.join(" and "), reason: checked.reason }
+        Self { channel: checked.channel, by: labels(&checked.signers), reason: checked.reason }
     }
 }
 
@@ -208,7 +224,6 @@ mod tests {
         vec![
             Ending::GrantAllows,
             Ending::GrantDenies(DenyReason::NoGrant),
-            Ending::Allowed { by: "phone".into() },
             Ending::Denied(denied),
             Ending::DeniedUnproven(Refusal::BadSignature),
             Ending::Expired,
@@ -221,13 +236,14 @@ mod tests {
         ]
     }
 
+    /// An `Authorized` cannot be made up, so the one ending that allows is not among these.
     #[test]
-    fn only_a_seal_allows_and_only_a_grant_leaves_a_gate_to_the_agent() {
+    fn no_other_ending_allows_and_only_a_grant_leaves_a_gate_to_the_agent() {
         for ending in endings() {
             let gate = ending.ruling(Role::Gate);
-            assert_eq!(gate == Ruling::Allow, matches!(ending, Ending::Allowed { .. }), "{ending:?}");
-            assert_eq!(gate == Ruling::Silent, matches!(ending, Ending::GrantAllows), "{ending:?}");
-            assert_eq!(ending.ruling(Role::Request) == Ruling::Allow, gate == Ruling::Allow, "{ending:?}");
+            let granted = matches!(ending, Ending::GrantAllows);
+            assert_eq!(gate, if granted { Ruling::Silent } else { Ruling::Block }, "{ending:?}");
+            assert_ne!(ending.ruling(Role::Request), Ruling::Allow, "{ending:?}");
             assert_eq!(ending.ruling(Role::Done), Ruling::Silent);
         }
     }
