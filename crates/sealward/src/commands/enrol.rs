@@ -44,7 +44,7 @@ enum Event {
 }
 
 pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Failure> {
-    let config = layout::existing(home).map_err(Failure::cannot)?;
+    let config = layout::existing(home)?;
     if !health::is_well(config.listen) {
         return Err(Failure::cannot(EnrolError::NoHub { listen: config.listen }));
     }

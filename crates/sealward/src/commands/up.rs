@@ -72,8 +72,8 @@ pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Fa
     let wish = Wish { port: args.port, name: args.name };
     crate::home::files::folder(&home.hub()).map_err(Failure::cannot)?;
     let _lock = Lock::take(home).map_err(Failure::cannot)?;
-    let laid = layout::lay_out(home, wish, &host, clock::now()).map_err(Failure::cannot)?;
-    layout::both_free(laid.hub.listen).map_err(Failure::cannot)?;
+    let laid = layout::lay_out(home, wish, &host, clock::now())?;
+    layout::both_free(laid.hub.listen)?;
     agents::first_token(home, &laid)?;
 
     let (events, arriving) = mpsc::channel();

@@ -12,6 +12,7 @@ use crate::chance::{self, NoChance};
 use crate::home::Home;
 use crate::home::files::{self, FileError};
 use crate::home::pins::{self, PinsError};
+use crate::output::Failure;
 
 /// Where a hub listens when nobody says otherwise.
 pub(crate) const PORT: u16 = 8787;
@@ -113,6 +114,22 @@ pub(crate) enum LayoutError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl From<LayoutError> for Failure {
+    fn from(error: LayoutError) -> Self {
+        match &error {
+            LayoutError::Moved { .. } => Self::refused(error),
+            LayoutError::Config { .. } | LayoutError::Executor { .. } => Self::usage(error),
+            LayoutError::File(_)
+            | LayoutError::Chance(_)
+            | LayoutError::Pins(_)
+            | LayoutError::NotLaidOut { .. }
+            | LayoutError::Taken { .. }
+            | LayoutError::Listen { .. }
+            | LayoutError::NoPort { .. } => Self::cannot(error),
+        }
+    }
 }
 
 /// Lays the home out as wished, or checks the one that is there.

@@ -70,6 +70,17 @@ fn no_umask_opens_anything_to_others() {
 }
 
 #[test]
+fn a_configuration_the_hub_does_not_take_is_wrong_use_and_names_its_key() {
+    let mut world = world();
+    world.stop();
+    let path = world.home().join("hub/hub.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    testkit::write_private(&path, &format!("{text}colour = 3\n"));
+    let run = world.sealward(["up"]).run().expect(2);
+    assert!(run.err().contains("hub.toml") && run.err().contains("colour"), "{}", run.err());
+}
+
+#[test]
 fn ctrl_c_at_the_terminal_stops_hub_and_parent() {
     let mut world = world();
     let _link = world.enrol_link();
@@ -151,7 +162,7 @@ fn the_page_may_move_until_a_key_is_pinned_for_it_and_not_after() {
 
     let key = passkey(&world);
     world.pin(&[&key], 1);
-    let run = world.sealward(["up", "--name", "seal"]).run().expect(3);
+    let run = world.sealward(["up", "--name", "seal"]).run().expect(1);
     assert!(run.err().contains("keys are pinned for the page at"), "{}", run.err());
     assert!(
         moved(&["--port", &free]).contains(&format!("http://localhost:{free}")),
