@@ -1,6 +1,6 @@
 //! The hook: an agent's event comes in, at most one JSON object in the agent's own form goes out.
 //!
-//! The story is [`decide`]: read the event, look at this machine's grants, ask the hub, check the proof, answer. Around
+//! The story is `decide`: read the event, look at this machine's grants, ask the hub, check the proof, answer. Around
 //! it [`run`] sees to it that an answer exists before the agent stops listening, whatever happens inside: agents
 //! take silence for consent.
 //!

@@ -57,7 +57,7 @@ pub(crate) fn shapes() -> Vec<(&'static str, &'static str)> {
             "AskUserQuestion",
             r#"{"questions":[{"question":"Which?","header":"Which","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multiSelect":false}]}"#,
         ),
-        ("ExitPlanMode", r##"{"plan":"# Plan\n1. do it","planFilePath":"/root/.claude/plans/p.md"}"##),
+        ("ExitPlanMode", r##"{"plan":"# Plan\n1. do it","planFilePath":"/home/ada/.claude/plans/p.md"}"##),
         ("mcp__memory__create_entities", r#"{"entities":[{"name":"x","observations":[1,2.50,null]}]}"#),
     ]
 }
