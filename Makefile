@@ -62,6 +62,7 @@ types: prepare
 
 bench:
 	$(CARGO) bench --locked -p proof --bench check
+	$(CARGO) bench --locked -p store --bench pages
 	@test -x $(RIVAL)/bin/hma || { python3 -m venv $(RIVAL) && $(RIVAL)/bin/pip install --quiet holdmyagent==0.5.0 hold-warden==0.1.1; }
 	HMA_PYTHON=$(CURDIR)/$(RIVAL)/bin/python $(CARGO) bench --locked -p sealward --bench bench
 

@@ -1,7 +1,7 @@
 //! Batches on their way: accepted, signed further, undone, lapsed. Releasing them is `settle`.
 
 use proto::{
-    HubEvent, Status,
+    HubEvent, Status, Timestamp,
     api::{BatchStatus, Entry},
     sha256,
 };
@@ -9,8 +9,9 @@ use sqlx::{SqlitePool, sqlite::SqliteRow};
 
 use super::{
     connect::Work,
-    items::{self, ByOwner},
-    rows, settle,
+    items::{self, Members},
+    rows,
+    settle::{self, Stage},
 };
 use crate::{
     Accepted, Audience, BatchEntry, NewBatch, NewSignature, Result, Signed, Signer, StoreError, StoredBatch,
@@ -28,7 +29,7 @@ pub(super) use batch_columns;
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) stored: StoredBatch,
-    pub(super) not_before: proto::Timestamp,
+    pub(super) not_before: Timestamp,
     pub(super) undo_ms: i64,
 }
 
@@ -126,79 +127,86 @@ pub(super) async fn accept(mut work: Work<'_>, new: &NewBatch) -> Result<Accepte
         let same = same_entries(&found.entries, &entries);
         return Ok(if same { Accepted::Same(found) } else { Accepted::Used });
     }
-    let (mut covered, mut seqs, mut stale) = (ByOwner::default(), Vec::new(), Vec::new());
+    let (mut members, mut stale) = (Members::default(), Vec::new());
     for entry in &new.entries {
+        let id = entry.item.id();
         let found = items::current(&mut work, &entry.item, &[Status::Pending]).await?;
-        match found {
-            Some(row) if !seqs.contains(&row.seq) => {
-                seqs.push(row.seq);
-                covered.add(row.owner, entry.item.id().to_owned());
-            }
-            Some(_) | None => stale.push(entry.item.id().to_owned()),
+        if !found.is_some_and(|row| members.add(row.seq, row.owner, id.to_owned())) {
+            stale.push(id.to_owned());
         }
     }
     if !stale.is_empty() {
         work.abandon().await?;
         return Ok(Accepted::Stale(stale));
     }
-    insert(&mut work, new, &digest, &entries).await?;
-    sqlx::query(
-        "UPDATE items SET status = 'collecting', batch = ? WHERE seq IN (SELECT value FROM json_each(?))",
-    )
-    .bind(&new.id)
-    .bind(rows::to_json(&seqs)?)
-    .execute(work.db())
-    .await?;
-    if new.have < new.need {
-        let label = labels(&new.signers).join(", ");
-        let event = |ids| HubEvent::Collecting { batch: new.id.clone(), ids, label: label.clone() };
-        covered.tell(&mut work, event).await?;
+    let stage = if new.have < new.need {
+        Stage::Collecting
     } else {
-        settle::complete(&mut work, &new.id, &covered).await?;
+        settle::stage(&mut work, new.not_before, new.undo_ms).await?
+    };
+    let batch = StoredBatch {
+        id: new.id.clone(),
+        status: stage.status(),
+        payload: new.payload.clone(),
+        proof: Some(new.proof.clone()),
+        entries,
+        have: new.have,
+        need: new.need,
+        signers: new.signers.clone(),
+        created: work.now,
+        settles: stage.settles(),
+        expires: new.expires,
+    };
+    insert(&mut work, new, &batch, &digest).await?;
+    settle::enter(&mut work, &batch, &members, stage).await?;
+    if stage == Stage::Collecting {
+        let label = labels(&batch.signers).join(", ");
+        let event = |ids| HubEvent::Collecting { batch: new.id.clone(), ids, label: label.clone() };
+        members.tell(&mut work, event).await?;
     }
-    let batch = reload(&mut work, &new.id).await?;
     work.commit().await?;
     Ok(Accepted::New(batch))
 }
 
-async fn insert(work: &mut Work<'_>, new: &NewBatch, digest: &str, entries: &[Entry]) -> Result<()> {
-    let now = work.now.as_millis();
+async fn insert(work: &mut Work<'_>, new: &NewBatch, batch: &StoredBatch, digest: &str) -> Result<()> {
     sqlx::query(
-        "INSERT INTO batches (id, digest, status, need, have, undo_ms, not_before, created, expires, signers, payload, \
-         entries, proof) VALUES (?, ?, 'collecting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO batches (id, digest, status, need, have, undo_ms, not_before, created, settles, expires, signers, \
+         payload, entries, proof) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
-    .bind(&new.id)
+    .bind(&batch.id)
     .bind(digest)
-    .bind(new.need)
-    .bind(new.have)
+    .bind(rows::to_word(&batch.status)?)
+    .bind(batch.need)
+    .bind(batch.have)
     .bind(new.undo_ms)
     .bind(new.not_before.as_millis())
-    .bind(now)
-    .bind(new.expires.as_millis())
-    .bind(rows::to_json(&new.signers)?)
-    .bind(&new.payload)
-    .bind(rows::to_json(entries)?)
-    .bind(&new.proof)
+    .bind(batch.created.as_millis())
+    .bind(batch.settles.map(Timestamp::as_millis))
+    .bind(batch.expires.as_millis())
+    .bind(rows::to_json(&batch.signers)?)
+    .bind(&batch.payload)
+    .bind(rows::to_json(&batch.entries)?)
+    .bind(&batch.proof)
     .execute(work.db())
     .await?;
     Ok(())
 }
 
-pub(super) const MEMBERS: &str = "SELECT id, owner FROM items WHERE batch = ? ORDER BY seq";
+pub(super) const MEMBERS: &str = "SELECT seq, id, owner FROM items WHERE batch = ? ORDER BY seq";
 
-/// Ids of the items that are in a batch now, by owner.
-pub(super) async fn members(work: &mut Work<'_>, batch: &str) -> Result<ByOwner> {
+/// The items that are in a batch now.
+pub(super) async fn members(work: &mut Work<'_>, batch: &str) -> Result<Members> {
     let found = sqlx::query(MEMBERS).bind(batch).fetch_all(work.db()).await?;
-    let mut members = ByOwner::default();
+    let mut members = Members::default();
     for row in &found {
-        members.add(rows::column(row, "owner")?, rows::column(row, "id")?);
+        members.add(rows::column(row, "seq")?, rows::column(row, "owner")?, rows::column(row, "id")?);
     }
     Ok(members)
 }
 
 /// See [`crate::Store::add_signature`].
 pub(super) async fn add_signature(mut work: Work<'_>, new: &NewSignature) -> Result<Signed> {
-    let Some(Batch { stored: batch, .. }) = load(&mut work, &new.batch).await? else {
+    let Some(Batch { stored: batch, not_before, undo_ms }) = load(&mut work, &new.batch).await? else {
         work.abandon().await?;
         return Ok(Signed::NotFound);
     };
@@ -210,24 +218,32 @@ pub(super) async fn add_signature(mut work: Work<'_>, new: &NewSignature) -> Res
         work.abandon().await?;
         return Ok(Signed::Done(batch));
     }
-    let mut signers = batch.signers;
-    signers.push(new.signer.clone());
-    let have = u32::try_from(persons(&signers)).map_err(rows::other)?;
-    sqlx::query("UPDATE batches SET signers = ?, have = ?, proof = ? WHERE id = ?")
-        .bind(rows::to_json(&signers)?)
-        .bind(have)
-        .bind(with_signature(batch.proof.as_deref(), &new.signature)?)
-        .bind(&new.batch)
+    let members = members(&mut work, &new.batch).await?;
+    let mut batch =
+        StoredBatch { proof: Some(with_signature(batch.proof.as_deref(), &new.signature)?), ..batch };
+    batch.signers.push(new.signer.clone());
+    batch.have = u32::try_from(persons(&batch.signers)).map_err(rows::other)?;
+    let stage = if batch.have < batch.need {
+        Stage::Collecting
+    } else {
+        settle::stage(&mut work, not_before, undo_ms).await?
+    };
+    (batch.status, batch.settles) = (stage.status(), stage.settles());
+    sqlx::query("UPDATE batches SET status = ?, settles = ?, signers = ?, have = ?, proof = ? WHERE id = ?")
+        .bind(rows::to_word(&batch.status)?)
+        .bind(batch.settles.map(Timestamp::as_millis))
+        .bind(rows::to_json(&batch.signers)?)
+        .bind(batch.have)
+        .bind(&batch.proof)
+        .bind(&batch.id)
         .execute(work.db())
         .await?;
-    let (label, need) = (new.signer.label.clone(), batch.need);
+    let (label, have, need) = (new.signer.label.clone(), batch.have, batch.need);
     let event = HubEvent::Signed { batch: new.batch.clone(), label, have, need };
-    let members = members(&mut work, &new.batch).await?;
     work.append(&event, &Audience::Persons, &members.ids()).await?;
-    if have >= need {
-        settle::complete(&mut work, &new.batch, &members).await?;
+    if stage != Stage::Collecting {
+        settle::enter(&mut work, &batch, &members, stage).await?;
     }
-    let batch = reload(&mut work, &new.batch).await?;
     work.commit().await?;
     Ok(Signed::Done(batch))
 }

@@ -17,7 +17,14 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::{Result, StoreError, sqlite::rows};
 
 /// How long a writer waits for another process: a transaction takes milliseconds, a flush on a slow disk up to a second.
-const BUSY: Duration = Duration::from_secs(5);
+pub(super) const BUSY: Duration = Duration::from_secs(5);
+
+/// What each reader keeps of the file, KiB (negative: as SQLite wants it): ten thousand waiting items with their indexes.
+const READER_CACHE: &str = "-8192";
+
+// A connection lives on a thread of its own, and each query is a turn to it and back: what always goes together is one.
+const BEGIN: &str = "BEGIN IMMEDIATE; SELECT seq, hash FROM chain WHERE one = 1";
+const END: &str = "UPDATE chain SET seq = ?, hash = ? WHERE one = 1; COMMIT";
 
 /// The writing side: who holds the lock holds the only writing connection of this process.
 #[derive(Debug)]
@@ -60,6 +67,7 @@ pub(super) fn reading(path: &Path) -> SqliteConnectOptions {
         .filename(path)
         .busy_timeout(BUSY)
         .pragma("query_only", "ON")
+        .pragma("cache_size", READER_CACHE)
         .pragma("trusted_schema", "OFF")
         .statement_cache_capacity(200)
         .disable_statement_logging()
@@ -85,25 +93,28 @@ impl Writer {
 
     /// Begins a transaction; it holds the write lock of the file from the start.
     pub(super) async fn begin(&self, now: Timestamp) -> Result<Work<'_>> {
-        let (slot, mut connection) = self.take().await?;
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await?;
-        let row = sqlx::query("SELECT seq, hash FROM chain WHERE one = 1").fetch_one(&mut connection).await?;
+        let (mut slot, mut connection) = self.take().await?;
+        if slot.scrub {
+            // What stands in the way of this is not for the next writer to hear; if it is more than that, its own commit says so.
+            slot.scrub = !empty_journal(&mut connection).await.unwrap_or(false);
+        }
+        let row = sqlx::query(BEGIN).fetch_one(&mut connection).await?;
         let seq = rows::unsigned(&row, "seq")?;
         let hash: Digest = rows::digest(&row, "hash")?;
         let chain = ChainWriter::after(seq, hash);
         Ok(Work { slot, connection, chain, end: None, now })
     }
 
-    /// Folds the journal into the file and empties it, if a proof was destroyed since the last time.
+    /// Empties the journal, if a proof was destroyed since the last time.
     ///
     /// Not an error of the operation before it, which is on disk: a reader in the way or a full disk puts it off until
-    /// the next call, and a close does it in any case.
+    /// the next write, and a close does it in any case.
     pub(super) async fn scrub(&self) {
         if !self.slot.lock().await.scrub {
             return;
         }
         let Ok((mut slot, mut connection)) = self.take().await else { return };
-        if let Ok(emptied) = truncate(&mut connection).await {
+        if let Ok(emptied) = empty_journal(&mut connection).await {
             slot.scrub = !emptied;
             slot.state = State::Idle(connection);
         }
@@ -117,16 +128,19 @@ impl Writer {
             Err(error) => return Err(error),
         };
         slot.state = State::Closed;
-        truncate(&mut connection).await?;
+        empty_journal(&mut connection).await?;
         sqlx::Connection::close(connection).await?;
         Ok(())
     }
 }
 
-/// Whether the journal is now empty.
-async fn truncate(connection: &mut SqliteConnection) -> Result<bool> {
-    let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await?;
-    let busy: i64 = row.try_get(0)?;
+/// Folds the journal into the file and empties it. `false` when a reader is in the way: it waits only a moment for that,
+/// because whoever undid something waits for its answer, and every writer behind it.
+async fn empty_journal(connection: &mut SqliteConnection) -> Result<bool> {
+    sqlx::query("PRAGMA busy_timeout = 100").execute(&mut *connection).await?;
+    let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await;
+    sqlx::query("PRAGMA busy_timeout = 5000").execute(connection).await?;
+    let busy: i64 = row?.try_get(0)?;
     Ok(busy == 0)
 }
 
@@ -156,13 +170,14 @@ impl Work<'_> {
     /// Ends well: after this returns, everything is on disk.
     pub(super) async fn commit(mut self) -> Result<()> {
         if let Some((seq, hash)) = self.end {
-            sqlx::query("UPDATE chain SET seq = ?, hash = ? WHERE one = 1")
+            sqlx::query(END)
                 .bind(rows::signed(seq)?)
                 .bind(hash.to_string())
                 .execute(&mut self.connection)
                 .await?;
+        } else {
+            sqlx::query("COMMIT").execute(&mut self.connection).await?;
         }
-        sqlx::query("COMMIT").execute(&mut self.connection).await?;
         self.slot.state = State::Idle(self.connection);
         Ok(())
     }

@@ -5,7 +5,7 @@ use sqlx::{SqlitePool, sqlite::SqliteRow};
 
 use super::{
     connect::Work,
-    items::{self, ByOwner, Ending},
+    items::{self, Ending, Members},
     log::{ALL_AGENTS, agent_topic},
     rows,
 };
@@ -51,14 +51,11 @@ pub(super) async fn deny(mut work: Work<'_>, new: &NewDenial) -> Result<Denied> 
         work.abandon().await?;
         return Ok(if same { Denied::Same } else { Denied::Used });
     }
-    let (mut covered, mut seqs, mut stale) = (ByOwner::default(), Vec::new(), Vec::new());
+    let (mut covered, mut stale) = (Members::default(), Vec::new());
     for item in &new.items {
-        match items::current(&mut work, item, &[Status::Pending, Status::Collecting]).await? {
-            Some(row) if !seqs.contains(&row.seq) => {
-                seqs.push(row.seq);
-                covered.add(row.owner, item.id().to_owned());
-            }
-            Some(_) | None => stale.push(item.id().to_owned()),
+        let found = items::current(&mut work, item, &[Status::Pending, Status::Collecting]).await?;
+        if !found.is_some_and(|row| covered.add(row.seq, row.owner, item.id().to_owned())) {
+            stale.push(item.id().to_owned());
         }
     }
     if !stale.is_empty() {
@@ -66,9 +63,9 @@ pub(super) async fn deny(mut work: Work<'_>, new: &NewDenial) -> Result<Denied> 
         return Ok(Denied::Stale(stale));
     }
     insert(&mut work, new, &digest, &ids).await?;
-    for seq in seqs {
+    for seq in covered.seqs() {
         let ending = Ending { status: Status::Denied, denial: Some(&new.nonce), who: &new.label };
-        items::end(&mut work, seq, &ending).await?;
+        items::end(&mut work, *seq, &ending).await?;
     }
     let event = |ids| HubEvent::Denied {
         ids,
@@ -104,7 +101,7 @@ async fn insert(work: &mut Work<'_>, new: &NewDenial, digest: &str, ids: &str) -
 }
 
 /// Delivers a denial beyond its answer: to all agents, or at once to those that asked.
-async fn send(work: &mut Work<'_>, new: &NewDenial, covered: &ByOwner) -> Result<()> {
+async fn send(work: &mut Work<'_>, new: &NewDenial, covered: &Members) -> Result<()> {
     let readers: Vec<(Audience, String)> = match (new.channel.audience(), new.channel.urgency()) {
         (Readers::All, _) => vec![(Audience::AllAgents, ALL_AGENTS.to_owned())],
         (Readers::Asker, Urgency::Answer) => Vec::new(),

@@ -294,22 +294,36 @@ pub(super) async fn current(
     Ok(Some(Current { seq: rows::column(&row, "seq")?, owner: rows::column(&row, "owner")? }))
 }
 
-/// Ids by owner, so that each event tells one machine of its own items only.
+/// Items that move together, by owner, so that each event tells one machine of its own items only.
 #[derive(Debug, Default)]
-pub(super) struct ByOwner(BTreeMap<String, Vec<String>>);
+pub(super) struct Members {
+    by_owner: BTreeMap<String, Vec<String>>,
+    seqs: Vec<i64>,
+}
 
-impl ByOwner {
-    pub(super) fn add(&mut self, owner: String, id: String) {
-        self.0.entry(owner).or_default().push(id);
+impl Members {
+    /// `false` when it is in already.
+    pub(super) fn add(&mut self, seq: i64, owner: String, id: String) -> bool {
+        if self.seqs.contains(&seq) {
+            return false;
+        }
+        self.seqs.push(seq);
+        self.by_owner.entry(owner).or_default().push(id);
+        true
     }
 
     pub(super) fn owners(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
+        self.by_owner.keys()
+    }
+
+    /// Their rows.
+    pub(super) fn seqs(&self) -> &[i64] {
+        &self.seqs
     }
 
     /// All ids.
     pub(super) fn ids(&self) -> Vec<String> {
-        self.0.values().flatten().cloned().collect()
+        self.by_owner.values().flatten().cloned().collect()
     }
 
     /// Appends one event an owner.
@@ -318,7 +332,7 @@ impl ByOwner {
         work: &mut Work<'_>,
         event: impl Fn(Vec<String>) -> HubEvent,
     ) -> Result<()> {
-        for (owner, ids) in &self.0 {
+        for (owner, ids) in &self.by_owner {
             work.append(&event(ids.clone()), &Audience::Agent(owner.clone()), ids).await?;
         }
         Ok(())

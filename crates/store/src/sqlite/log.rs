@@ -24,6 +24,9 @@ pub(super) fn agent_topic(name: &str) -> String {
     format!("agent/{name}")
 }
 
+const APPEND: &str = "INSERT INTO events (seq, kind, line) VALUES (?, ?, ?); \
+     INSERT OR IGNORE INTO topics (topic, seq) SELECT value, ? FROM json_each(?)";
+
 impl Work<'_> {
     /// Appends an event that concerns `ids`. Returns its number.
     pub(super) async fn append(
@@ -35,12 +38,6 @@ impl Work<'_> {
         let line = self.chain.append(self.now, event).map_err(rows::other)?;
         self.end = Some((line.seq, line.hash));
         let seq = rows::signed(line.seq)?;
-        sqlx::query("INSERT INTO events (seq, kind, line) VALUES (?, ?, ?)")
-            .bind(seq)
-            .bind(event.kind())
-            .bind(line.text)
-            .execute(self.db())
-            .await?;
         let reader = match audience {
             Audience::Persons => None,
             Audience::Agent(name) => Some(agent_topic(name)),
@@ -48,13 +45,14 @@ impl Work<'_> {
         };
         let topics: Vec<String> =
             reader.into_iter().chain(ids.iter().map(|id| format!("item/{id}"))).collect();
-        if !topics.is_empty() {
-            sqlx::query("INSERT OR IGNORE INTO topics (topic, seq) SELECT value, ? FROM json_each(?)")
-                .bind(seq)
-                .bind(rows::to_json(&topics)?)
-                .execute(self.db())
-                .await?;
-        }
+        sqlx::query(APPEND)
+            .bind(seq)
+            .bind(event.kind())
+            .bind(line.text)
+            .bind(seq)
+            .bind(rows::to_json(&topics)?)
+            .execute(self.db())
+            .await?;
         Ok(line.seq)
     }
 }
