@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use proof::Approvers;
-use proto::Timestamp;
+use proto::{Item, Timestamp};
 use store::{SqliteStore, Store, StoreError, VerifyDepth};
 use tokio::sync::{Mutex, watch};
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::human::{Held, Known};
 use crate::login::Nonces;
 use crate::problem::{Code, Problem};
 use crate::rates::{Open, Rate};
@@ -27,6 +28,7 @@ struct Inner {
     stopping: watch::Receiver<bool>,
     counters: Counters,
     nonces: Nonces,
+    known: Known,
     enrolment: Mutex<()>,
 }
 
@@ -61,6 +63,7 @@ impl App {
             stopping,
             counters: Counters::default(),
             nonces: Nonces::new(),
+            known: Known::default(),
             enrolment: Mutex::new(()),
         })))
     }
@@ -87,6 +90,11 @@ impl App {
 
     pub(crate) fn nonces(&self) -> &Nonces {
         &self.0.nonces
+    }
+
+    /// Why only a person may allow the item, if so.
+    pub(crate) async fn held(&self, item: &Item) -> Held {
+        self.0.known.held(item).await
     }
 
     /// Held while `enrol.json` is read and written.

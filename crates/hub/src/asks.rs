@@ -34,6 +34,9 @@ pub(crate) async fn create(
     let (status, row) = match app.store().add_item(&new, caps, now).await? {
         Added::New(row) => {
             app.changed();
+            // Looked at beforehand, so that the page need not wait for it.
+            let (app, item) = (app.clone(), row.item.clone());
+            tokio::spawn(async move { app.held(&item).await });
             (StatusCode::CREATED, row)
         }
         Added::Same(row) => (StatusCode::OK, row),

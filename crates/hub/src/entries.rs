@@ -8,6 +8,7 @@ use proto::{Digest, Item, Kind, Refusal, Status, limits, sha256};
 use store::StoredItem;
 
 use crate::app::App;
+use crate::human::Held;
 use crate::problem::{Code, Problem};
 
 /// The entries of one request with their items.
@@ -25,6 +26,8 @@ pub(crate) struct NamedRow {
     pub(crate) entry: Entry,
     pub(crate) stored: StoredItem,
     pub(crate) hash: Digest,
+    /// Why only a person may allow it; looked for only where it is to be approved.
+    pub(crate) held: Held,
 }
 
 /// What a payload is to do with the items.
@@ -56,7 +59,11 @@ impl Named {
                 named.stale.push(entry.id.clone());
             }
             let item = chosen(&stored.item, &entry.choice);
-            named.rows.push(NamedRow { hash: proof::item_hash(&item), entry, stored });
+            let held = match to {
+                Use::Approve => app.held(&stored.item).await,
+                Use::Deny => None,
+            };
+            named.rows.push(NamedRow { hash: proof::item_hash(&item), entry, stored, held });
         }
         Ok(named)
     }
@@ -72,7 +79,12 @@ impl Named {
             };
             // Its asker took one back: the batch goes on for the others, whose hashes the payload still lists.
             let item = chosen(&stored.item, &entry.choice);
-            named.rows.push(NamedRow { hash: proof::item_hash(&item), entry: entry.clone(), stored });
+            named.rows.push(NamedRow {
+                hash: proof::item_hash(&item),
+                entry: entry.clone(),
+                stored,
+                held: None,
+            });
         }
         named.fresh()?;
         Ok(named)
@@ -92,7 +104,7 @@ impl Named {
         }
         let Some(first) = self.rows.first() else { return Ok(()) };
         let alone = self.rows.iter().all(|row| equal_but_for_id(&first.stored.item, &row.stored.item));
-        match self.rows.iter().find_map(|row| policy::human_only(&row.stored.item)) {
+        match self.rows.iter().find_map(|row| row.held) {
             Some(held) if !alone => Err(Problem::refused_because(
                 Refusal::HumanOnly,
                 &format!("{}: sign this one by itself", held.sentence()),

@@ -43,7 +43,7 @@ pub(crate) async fn list(
         since: since.unwrap_or(0),
         kinds: kinds.as_deref().map(split).unwrap_or_default(),
         agent: caller.own_events(),
-        limit: rows(limit),
+        limit: rows(limit)?,
     };
     let mut waiter = Waiter::open(&app, &caller, wait)?;
     loop {
@@ -78,7 +78,7 @@ pub(crate) async fn stream(
         }
         (None, None) => app.store().head().await?.seq,
     };
-    let query = EventQuery { since, kinds: Vec::new(), agent: caller.own_events(), limit: rows(None) };
+    let query = EventQuery { since, kinds: Vec::new(), agent: caller.own_events(), limit: rows(None)? };
     let reader = Reader {
         place: place(&app, &caller)?,
         changes: app.changes(),
@@ -154,8 +154,11 @@ fn split(kinds: &str) -> Vec<String> {
 }
 
 /// How many rows to answer with.
-pub(crate) fn rows(limit: Option<u32>) -> u32 {
+pub(crate) fn rows(limit: Option<u32>) -> Result<u32, Problem> {
     let most = u32::try_from(limits::PAGE_ROWS_MAX).unwrap_or(u32::MAX);
     let usual = u32::try_from(limits::PAGE_ROWS).unwrap_or(u32::MAX);
-    limit.unwrap_or(usual).clamp(1, most)
+    match limit.unwrap_or(usual) {
+        limit if (1..=most).contains(&limit) => Ok(limit),
+        _ => Err(Problem::new(Code::Malformed, format!("`limit` lies between 1 and {most}"))),
+    }
 }

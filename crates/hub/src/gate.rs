@@ -104,7 +104,15 @@ pub(crate) async fn gate(
     };
     parts.extensions.insert(caller);
     request = Request::from_parts(parts, body);
-    next.run(request).await
+    let response = next.run(request).await;
+    // The table's path, not the request's: what a caller put into it is nobody's business in a log.
+    tracing::debug!(
+        method = route.method(),
+        path = route.path,
+        status = response.status().as_u16(),
+        "answered"
+    );
+    response
 }
 
 async fn admit(app: &App, route: &Route, parts: &Parts) -> Result<Caller, Problem> {

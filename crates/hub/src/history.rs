@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use proto::api::Row;
-use proto::{Channel, Item, Kind, Status, Timestamp};
+use proto::{Channel, Item, Kind, Status, Timestamp, limits};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use store::{HistoryEntry, HistoryQuery};
@@ -12,7 +12,7 @@ use crate::asks::{not_found, raw};
 use crate::body::{Answer, Id, Json, Query};
 use crate::events::rows;
 use crate::problem::Problem;
-use crate::snapshot::row;
+use crate::snapshot::{row, size};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,9 +49,22 @@ pub(crate) async fn list(
     State(app): State<App>,
     Query(Search { before, limit, q }): Query<Search>,
 ) -> Answer<History> {
-    let query = HistoryQuery { before, limit: rows(limit), text: q.unwrap_or_default() };
+    let limit = rows(limit)?.min(limits::PAGE_STEP);
+    let query = HistoryQuery { before, limit, text: q.unwrap_or_default() };
     let page = app.store().history(&query).await?;
-    Ok(Json(History { entries: page.entries.into_iter().map(entry).collect(), next: page.next }))
+    let (mut entries, mut next, mut bytes): (Vec<Entry>, _, _) = (Vec::new(), page.next, 0_usize);
+    for stored in page.entries {
+        bytes = bytes.saturating_add(size(&stored.item));
+        // A page ends by its size too; the cursor leads to the rest.
+        if let Some(last) = entries.last()
+            && bytes > limits::PAGE_BYTES
+        {
+            next = Some(last.seq);
+            break;
+        }
+        entries.push(entry(stored));
+    }
+    Ok(Json(History { entries, next }))
 }
 
 fn entry(stored: HistoryEntry) -> Entry {
@@ -88,7 +101,7 @@ pub(crate) async fn story(State(app): State<App>, Id(id): Id) -> Answer<Story> {
     let proof = answer.proof.or(answer.denial.map(|denial| denial.proof));
     let lines = store.item_events(&id).await?;
     Ok(Json(Story {
-        row: row(stored),
+        row: row(&app, stored).await,
         events: lines.into_iter().map(|line| raw(line.line)).collect::<Result<_, Problem>>()?,
         proof: proof.map(raw).transpose()?,
     }))

@@ -24,6 +24,7 @@ mod files;
 mod gate;
 mod health;
 mod history;
+mod human;
 mod listen;
 mod login;
 mod messages;

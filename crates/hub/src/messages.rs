@@ -33,7 +33,7 @@ pub(crate) async fn messages(
     let mut waiter = Waiter::open(&app, &caller, wait)?;
     loop {
         waiter.mark();
-        let found = app.store().messages(&machine.name, since, rows(None), app.now()).await?;
+        let found = app.store().messages(&machine.name, since, rows(None)?, app.now()).await?;
         if !found.is_empty() || !waiter.again().await? {
             let next = found.last().map_or(since, |last| last.seq);
             let messages = found.into_iter().map(message).collect::<Result<_, _>>()?;
@@ -65,7 +65,7 @@ pub(crate) async fn trust(
     let mut waiter = Waiter::open(&app, &caller, wait)?;
     loop {
         waiter.mark();
-        let found = app.store().trust(since, rows(None)).await?;
+        let found = app.store().trust(since, rows(None)?).await?;
         if !found.is_empty() || !waiter.again().await? {
             let next = found.last().map_or(since, |last| last.seq);
             let proofs = found.into_iter().map(trust_proof).collect::<Result<_, _>>()?;

@@ -1,12 +1,13 @@
 //! The page's files, embedded, and the headers that keep everything else out of it. Which files there are is written here, one
 //! line each; a test compares the list with the folder.
 
-use axum::extract::{Path, Request};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, STRICT_TRANSPORT_SECURITY};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::app::App;
 use crate::problem::{Code, Problem};
 
 /// One file of the page.
@@ -74,10 +75,14 @@ static GUARDS: [(HeaderName, &str); 8] = [
 ];
 
 /// Puts the guards on an answer, whatever it is.
-pub(crate) async fn guard_headers(request: Request, next: Next) -> Response {
+pub(crate) async fn guard_headers(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in &GUARDS {
         response.headers_mut().insert(name.clone(), HeaderValue::from_static(value));
+    }
+    if app.config().origin.is_https() {
+        let year = HeaderValue::from_static("max-age=31536000");
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, year);
     }
     response
 }

@@ -60,7 +60,7 @@ pub(crate) async fn prepare(State(app): State<App>, Body(asked): Body<Prepare>) 
         Some(Verb::Pin) => pin(&app, asked),
         Some(Verb::Revoke) => revoke(&app, asked),
         Some(Verb::Rule | Verb::Delegate) => {
-            Err(Problem::new(Code::Unavailable, "this hub takes no rules and delegations yet"))
+            Err(malformed("this hub takes no rules and delegations yet".to_owned()))
         }
         Some(Verb::Vouch) | None => Err(Problem::refused(Refusal::WrongVerb)),
     }
@@ -83,7 +83,7 @@ async fn approve(app: &App, asked: Prepare) -> Answer<Prepared> {
     let expires = lifetime_ends.max(not_before.plus(limits::SKEW_MS)).min(now.plus(limits::APPROVE_LIFE_MS));
     let mut warnings: Vec<String> = Vec::new();
     for row in &named.rows {
-        if let Some(held) = policy::human_only(&row.stored.item) {
+        if let Some(held) = row.held {
             warnings.push(format!("only a person may allow this: {}", held.sentence()));
         }
         if row.stored.guard == Guard::User {

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Response;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get, post};
 use proto::api::Role;
@@ -223,7 +223,7 @@ pub(crate) fn router(app: &App) -> Router {
         .method_not_allowed_fallback(async || Problem::new(Code::Method, "this path takes another method"))
         .layer(RequestBodyTimeoutLayer::new(Duration::from_millis(limits::BODY_PAUSE_MS)))
         .layer(CatchPanicLayer::custom(|_| panicked()))
-        .layer(from_fn(page::guard_headers))
+        .layer(from_fn_with_state(app.clone(), page::guard_headers))
         .with_state(app.clone())
 }
 

@@ -243,7 +243,7 @@ async fn standing(app: &App, proof: &str) -> Result<Response, Refused> {
         }
         Says::Rule(_) | Says::Delegate(_) => {
             let detail = "this hub takes no rules and delegations yet; nothing was stored";
-            return Err(Problem::new(Code::Unavailable, detail).into());
+            return Err(Problem::new(Code::Malformed, detail).into());
         }
         Says::Approve(_) | Says::Deny(_) | Says::Vouch(_) => return Err(Refusal::WrongVerb.into()),
     };

@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use proto::api::{AgentRow, Head, Inbox, PinRow, PinnedMessage, Row, Today};
-use proto::{Item, Kind, sha256};
+use proto::{Item, Kind, limits, sha256};
 use serde::Deserialize;
 use store::{Message, StoredItem, StoredToken, TodayCounts, VerifyDepth};
 
@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::batches::batch_row;
 use crate::body::{Answer, Json, Query};
 use crate::events::rows;
+use crate::human;
 use crate::problem::{Code, Problem};
 
 /// A day, for the counts since midnight UTC.
@@ -37,14 +38,18 @@ pub(crate) async fn snapshot(
         .transpose()?;
     let now = app.now();
     let store = app.store();
-    let inbox = store.inbox(after, rows(limit)).await?;
+    let waiting = waiting(&app, after, rows(limit)?).await?;
+    let mut inbox = Vec::with_capacity(waiting.rows.len());
+    for stored in waiting.rows {
+        inbox.push(row(&app, stored).await);
+    }
     let midnight = now.plus(-now.as_millis().rem_euclid(DAY_MS));
     let messages = store.pinned_messages(now).await?;
     let batches = store.open_batches().await?;
     Ok(Json(Inbox {
-        inbox: inbox.rows.into_iter().map(row).collect(),
-        next: inbox.next.map(|cursor| cursor.to_string()),
-        total: inbox.total,
+        inbox,
+        next: waiting.next.map(|cursor| cursor.to_string()),
+        total: waiting.total,
         jobs: Vec::new(),
         rules: Vec::new(),
         delegations: Vec::new(),
@@ -61,8 +66,36 @@ pub(crate) async fn snapshot(
     }))
 }
 
+/// A page of what waits, read in steps and ended by its size too: a full inbox of the largest inputs is half a gigabyte.
+async fn waiting(app: &App, after: Option<u64>, limit: u32) -> Result<store::Inbox, Problem> {
+    let (mut left, mut bytes) = (limit, 0_usize);
+    let mut page = store::Inbox { rows: Vec::new(), next: after, total: 0 };
+    while left > 0 {
+        let step = app.store().inbox(page.next, left.min(limits::PAGE_STEP)).await?;
+        (page.next, page.total) = (step.next, step.total);
+        for stored in step.rows {
+            bytes = bytes.saturating_add(size(&stored));
+            if bytes > limits::PAGE_BYTES && !page.rows.is_empty() {
+                page.next = page.rows.last().map(|row| row.seq);
+                return Ok(page);
+            }
+            left = left.saturating_sub(1);
+            page.rows.push(stored);
+        }
+        if page.next.is_none() {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+/// About how large an item is on the wire, with the ids of its equals.
+pub(crate) fn size(stored: &StoredItem) -> usize {
+    human::size(&stored.item).saturating_add(stored.also.len().saturating_mul(48))
+}
+
 /// One item as a row.
-pub(crate) fn row(stored: StoredItem) -> Row {
+pub(crate) async fn row(app: &App, stored: StoredItem) -> Row {
     let StoredItem {
         seq: _,
         item,
@@ -102,7 +135,7 @@ pub(crate) fn row(stored: StoredItem) -> Row {
         quorum,
         have,
         batch,
-        human_only: policy::human_only(&item).map(|held| held.sentence().to_owned()),
+        human_only: app.held(&item).await.map(|held| held.sentence().to_owned()),
         runnable: item.kind() == Kind::Command,
         task,
         sha256: command,

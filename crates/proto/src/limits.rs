@@ -80,6 +80,14 @@ pub const ASKS_PER_MINUTE: usize = 60;
 pub const PAGE_ROWS: usize = 50;
 /// Most rows a caller may ask for at once.
 pub const PAGE_ROWS_MAX: usize = 500;
+/// Rows of a page that are read from the disk at once: 32 of the largest inputs are 16 MiB.
+pub const PAGE_STEP: u32 = 32;
+/// An item up to this is looked through for the human-only list where it comes by, bytes: about a millisecond.
+pub const LOOK_BYTES: usize = 8 * 1024;
+/// Verdicts of that list a hub remembers: four full inboxes.
+pub const LOOKS_KEPT: usize = 4 * PENDING;
+/// A page of rows ends before its items are over this, bytes, but for a single one: a phone takes it, and the rest has a cursor.
+pub const PAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Default lifetime of an item, ms: 1 h.
 pub const LIFETIME_MS: i64 = 60 * 60 * 1000;
 /// Default undo window, ms: 5 s.

@@ -202,3 +202,36 @@ fn an_unanswered_ask_expires_by_the_timer_alone() {
     until("it expired", || state(&hook, &item)["status"] == "expired");
     assert_eq!(house.row(&browser, item.get("id"))["status"], "expired");
 }
+
+#[test]
+fn an_inbox_of_the_largest_inputs_comes_in_pages_and_comes_whole() {
+    let house = House::new();
+    let (_, browser) = house.person();
+    let hook = house.hook();
+    let input = format!("\"{}\"", "x".repeat(limits::INPUT_BYTES - 2));
+    let mut ids: Vec<String> = Vec::new();
+    for n in 0..17 {
+        let item =
+            ask("claude", "ls").with("tool", "Note").with("input", &input).with("session", &n.to_string());
+        hook.post("/api/asks", &body(&item)).expect(201);
+        ids.push(item.get("id").to_owned());
+    }
+    let (mut seen, mut after, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let answer = browser.get(&format!("/api/snapshot?limit=500{after}")).expect(200);
+        assert!(answer.body.len() < limits::PAGE_BYTES + 64 * 1024, "{}", answer.body.len());
+        let page = answer.json();
+        assert_eq!(page["total"], 17);
+        seen.extend(
+            page["inbox"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()),
+        );
+        pages += 1;
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!((seen, pages), (ids, 2));
+    let small = browser.get("/api/snapshot?limit=3").expect(200).json();
+    assert_eq!(small["inbox"].as_array().unwrap().len(), 3);
+    browser.get("/api/snapshot?limit=501").expect(400);
+    browser.get("/api/snapshot?after=x").expect(400);
+}

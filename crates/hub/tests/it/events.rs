@@ -100,6 +100,9 @@ fn a_machine_sees_its_own_lines_and_a_person_all() {
     assert!(!lines(&other).contains(item.get("id")));
     assert!(lines(&browser).contains(item.get("id")));
     assert!(!lines(&browser).contains("secret command"), "a line names the item and does not repeat it");
+    for limit in ["0", "501", "-1", "x"] {
+        browser.get(&format!("/api/events?limit={limit}")).expect(400);
+    }
     let some = browser.get("/api/events?kinds=asked,login&since=1").expect(200).json();
     assert_eq!(some["events"].as_array().unwrap().len(), 1);
 }

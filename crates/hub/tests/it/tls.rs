@@ -81,5 +81,6 @@ fn with_tls_the_cookie_is_bound_to_its_host() {
     let start: Value = serde_json::from_str(start.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let finish = post("/api/login/finish", &house.answer_to(&key, &start).to_string());
     let cookie = finish.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    assert!(finish.contains("strict-transport-security: max-age=31536000"), "{finish}");
     assert!(cookie.starts_with("__Host-sealward=") && cookie.ends_with("; Secure"), "{cookie}");
 }
