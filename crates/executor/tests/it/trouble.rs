@@ -15,8 +15,8 @@ use crate::seat::{CWD, Script, Seat, approved, bash, blocked, gate, no_decision,
 #[track_caller]
 fn in_trouble(trouble: impl Fn(&Asked) -> Option<Deed> + Send + Sync + 'static, words: &str) {
     let seat = Seat::with(|key| Script::new(move |item, _| approved(&key, item)).but(trouble));
-    blocked(&seat.hook(&bash("PreToolUse", "ls"), 6), words);
-    no_decision(&seat.hook(&bash("PermissionRequest", "ls"), 6), words);
+    blocked(&seat.hook(&bash("PreToolUse", "ls"), 8), words);
+    no_decision(&seat.hook(&bash("PermissionRequest", "ls"), 8), words);
 }
 
 fn at(path: &'static str, deed: fn() -> Deed) -> impl Fn(&Asked) -> Option<Deed> {
@@ -67,7 +67,7 @@ fn a_hub_that_hangs_up_blocks() {
 fn an_endless_answer_blocks() {
     let endless = || {
         let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 1 << 30).into_bytes();
-        bytes.resize(bytes.len() + 16 * 1024 * 1024, b' ');
+        bytes.resize(bytes.len() + 9 * 1024 * 1024, b' ');
         Deed::Raw(bytes)
     };
     in_trouble(at("/api/me", endless), "is not a hub");
