@@ -329,6 +329,3 @@ fn unreadable(shape: &Shape, unread: Unread) -> Outcome {
     let exit = if role.is_none() { 2 } else { 0 };
     Outcome { exit, ..told(shape, role.unwrap_or(Role::Gate), &Ending::Unready(words), extras) }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,1 +1,0 @@
-//! The story around an event, without a hub.
