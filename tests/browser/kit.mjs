@@ -167,11 +167,14 @@ export class Kit {
     const sealed = (url) => url.endsWith('/api/proofs') || url.endsWith('/signatures');
     const answer = page.waitForResponse((response) => sealed(response.url()));
     answer.catch(() => null);
-    for (let taps = 1; taps <= TAPS; taps += 1) {
-      const begun = page.waitForRequest((request) => /\/api\/(prepare|batches|login)/.test(request.url()), { timeout: 2_000 });
+    let begun = false;
+    const see = (request) => { begun ||= /\/api\/(prepare|login\/start)$/.test(request.url()); };
+    page.on('request', see);
+    for (let taps = 1; taps <= TAPS && !begun; taps += 1) {
       await gesture();
-      if (await begun.then(() => true, () => false)) break;
+      for (const until = Date.now() + 2_000; !begun && Date.now() < until;) await page.waitForTimeout(20);
     }
+    page.off('request', see);
     const response = await answer.catch(async (error) => { throw new Error(`${error.message}; ${await state(page)}`); });
     await page.locator(hook('sealing')).waitFor({ state: 'hidden' });
     return { ...await response.json().catch(() => ({})), status: response.status() };

@@ -57,6 +57,16 @@ fn hidden_and_hostile_characters_are_shown_and_nothing_they_say_is_obeyed() {
         browser.approve("ada", id);
         claude::allowed(&hook.wait(), row["item"]["input"].as_str().unwrap());
     }
+    // Half a character: sound JSON, but no text.
+    let input = r#"{"command":"echo \ud800"}"#;
+    let (hook, row) = world.ask(&desk, &claude::gate("half", world.work(), "Bash", input), 60);
+    let id = row["id"].as_str().unwrap();
+    let text = browser.tell("wait_row", json!({ "name": "ada", "id": id }));
+    assert!(text.as_str().unwrap().to_uppercase().contains("D800"), "{text}");
+    browser.approve("ada", id);
+    // Our own reader of answers is one of those that take no half characters.
+    assert!(hook.wait().out().contains(&format!(r#""updatedInput":{input}"#)));
+
     let title = browser.tell("evaluate", json!({ "name": "ada", "script": "document.title" }));
     assert_ne!(title, "owned");
     let injected = browser.tell(
@@ -135,9 +145,7 @@ fn input_that_two_readers_could_read_differently_is_refused_by_hook_and_hub() {
         r#"{"command":"true"} {}"#,
         "[",
     ];
-    // Half a character is sound JSON, so that the hub takes it; but readers disagree what it is, so no hook asks for it.
-    let half = r#"{"command":"\ud800"}"#;
-    for input in odd.into_iter().chain([half]) {
+    for input in odd {
         let gate = world.hook(&claude::gate("s1", world.work(), "Bash", input), 3).run();
         claude::refused_unread(&gate);
     }

@@ -135,7 +135,7 @@ fn a_clock_that_is_off_by_an_hour_allows_nothing() {
         let smuggler = Arc::new(Smuggler::default());
         let proxy = smuggler.proxy(&world);
         let machine = world.machine(code, proxy.address());
-        let (hook, row) = machine.ask(&desk, &event, 10);
+        let (hook, row) = machine.ask(&desk, &event, 30);
         let hash = Fields::of("ask", &row["item"]).hash();
         smuggler.hand_over(Some(proof_of(&Payload::approve(&[&hash]).moved(by), &[&key])));
         claude::failed_closed(&hook.wait(), sentence);
