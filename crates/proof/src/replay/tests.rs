@@ -84,6 +84,7 @@ fn a_missing_or_damaged_store_is_never_started_anew_by_itself() {
         |path| fs::remove_file(path.join("highest")).unwrap(),
         |path| fs::write(path.join("birth"), "").unwrap(),
         |path| fs::write(path.join("birth"), "0000000179999").unwrap(),
+        |path| fs::write(path.join("birth"), "179999\n").unwrap(),
         |path| fs::write(path.join("highest"), "0000000179999999999x\n").unwrap(),
         |path| fs::write(path.join("highest"), "00000001799999999999\n\n").unwrap(),
         |path| {

@@ -1,7 +1,7 @@
 //! Tests of security-key signatures, made here from OpenSSH's description of the format (PROTOCOL.sshsig, PROTOCOL.u2f).
 
 use proto::Timestamp;
-use testkit::{SoftPasskey, sha256 as hash};
+use testkit::{Payload, SoftPasskey, approvers_file, now_ms, sha256 as hash};
 
 use super::*;
 
@@ -19,7 +19,7 @@ struct SecurityKey {
     version: u32,
     flags: u8,
     trailer: &'static [u8],
-    message: &'static [u8],
+    message: Vec<u8>,
 }
 
 fn string(bytes: &[u8]) -> Vec<u8> {
@@ -38,7 +38,7 @@ impl SecurityKey {
             version: 1,
             flags: 5,
             trailer: b"",
-            message: MESSAGE,
+            message: MESSAGE.to_vec(),
         }
     }
 
@@ -73,9 +73,9 @@ impl SecurityKey {
 
     fn signature_blob(&self) -> Vec<u8> {
         let digest = if self.hash == "sha256" {
-            hash(self.message).to_vec()
+            hash(&self.message).to_vec()
         } else {
-            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, self.message).as_ref().to_vec()
+            aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA512, &self.message).as_ref().to_vec()
         };
         let (namespace, name) = (string(self.namespace.as_bytes()), string(self.hash.as_bytes()));
         let inner =
@@ -149,7 +149,7 @@ fn each_step_has_its_refusal() {
         assert_eq!(bent(alg, |key| key.application = "ssh:"), Err(Refusal::WrongRp));
         assert_eq!(bent(alg, |key| key.flags = 4), Err(Refusal::UserAbsent));
         assert_eq!(bent(alg, |key| key.flags = 1), Err(Refusal::UserUnverified));
-        assert_eq!(bent(alg, |key| key.message = b"something else"), Err(Refusal::BadSignature));
+        assert_eq!(bent(alg, |key| key.message = b"something else".to_vec()), Err(Refusal::BadSignature));
         assert_eq!(bent(alg, |key| key.hash = "sha1"), Err(Refusal::Malformed));
         assert_eq!(bent(alg, |key| key.version = 2), Err(Refusal::Malformed));
         assert_eq!(bent(alg, |key| key.reserved = "x"), Err(Refusal::Malformed));
@@ -203,5 +203,49 @@ fn the_armour_has_one_form() {
         String::new(),
     ] {
         assert_eq!(read(&bad), Err(Refusal::Malformed), "{bad}");
+    }
+}
+
+#[test]
+fn a_security_key_seals_an_item_by_a_whole_proof() {
+    use proto::{CommandItem, Item};
+    for alg in ALGS {
+        let item = Item::Command(CommandItem {
+            id: testkit::new_id("cmd"),
+            executor: "runner@build-1".to_owned(),
+            task: String::new(),
+            command: "make deploy".to_owned(),
+            directory: "/srv".to_owned(),
+        });
+        let payload = Payload::approve(&[crate::item_hash(&item).to_string()]).bytes();
+        let mut key = SecurityKey::new(alg);
+        key.message = testkit::pae(testkit::PROOF_TYPE, &payload);
+        let mut pins = approvers_file(&["runner@build-1"], &[]);
+        pins["keys"] = serde_json::json!([key.entry()]);
+        let signature = serde_json::json!({ "keyid": key.entry().id, "sshsig": key.armour() });
+        let proof = testkit::proof_with(&payload, &[signature]);
+        let sealed = |pins: &serde_json::Value, proof: &serde_json::Value| {
+            let approvers = crate::Approvers::parse(pins.to_string().as_bytes()).unwrap();
+            let check = crate::ExecutorCheck {
+                approvers: &approvers,
+                identity: Some("runner@build-1"),
+                item: &item,
+                quorum_at_least: 1,
+                human_only: true,
+                now: Timestamp::from_millis(now_ms() + 1000),
+            };
+            check.check(proof.to_string().as_bytes()).map(|sealed| sealed.signers()[0].label.clone())
+        };
+        assert_eq!(sealed(&pins, &proof), Ok("security key".to_owned()));
+        // A WebAuthn signature by the same numbers has no origin that an SSH key allows.
+        let mut web = proof.clone();
+        let bent = testkit::Bend { keyid: Some(key.entry().id), ..testkit::Bend::default() };
+        web["signatures"] = serde_json::json!([key.key.sign_bent(testkit::PROOF_TYPE, &payload, &bent)]);
+        assert_eq!(sealed(&pins, &web), Err(Refusal::WrongOrigin));
+        let mut other = proof.clone();
+        other["signatures"][0]["sshsig"] = serde_json::json!("no armour");
+        assert_eq!(sealed(&pins, &other), Err(Refusal::Malformed));
+        other["signatures"][0]["sshsig"] = serde_json::json!(["x"]);
+        assert_eq!(sealed(&pins, &other), Err(Refusal::Malformed));
     }
 }

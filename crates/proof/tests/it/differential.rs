@@ -170,3 +170,34 @@ fn rsa_keys_of_2048_to_4096_bits_are_accepted_and_no_others() {
         assert_eq!(PublicKey::parse(Alg::Rs256, &rsa_spki(bits)).map(|_| ()), verdict, "{bits}");
     }
 }
+
+#[test]
+fn rsa_spki_is_strict_der() {
+    let good = rsa_spki(2048);
+    assert!(PublicKey::parse(Alg::Rs256, &good).is_ok());
+    // The heads of its six values, each with another tag; each long length written one byte longer, or as another one.
+    for at in [0, 4, 19, 24, 28, 289] {
+        let mut bent = good.clone();
+        bent[at] ^= 1;
+        assert!(PublicKey::parse(Alg::Rs256, &bent).is_err(), "tag at {at}: {:#x}", good[at]);
+    }
+    let (head, body) = good.split_at(4);
+    let longer = [&[head[0], 0x83, 0], &head[2..], body].concat();
+    assert_eq!(PublicKey::parse(Alg::Rs256, &longer).unwrap_err(), BadKey::Form);
+    let endless = [&[head[0], 0x80], body, &[0, 0]].concat();
+    assert_eq!(PublicKey::parse(Alg::Rs256, &endless).unwrap_err(), BadKey::Form);
+    let exponent = good.len() - 5;
+    assert_eq!(good[exponent..], [2, 3, 1, 0, 1]);
+    // 65537 with its length in the long form, and with a leading zero: two more spellings of the same key.
+    for spelling in
+        [&[2, 0x81, 3, 1, 0, 1][..], &[2, 0x82, 0, 3, 1, 0, 1], &[2, 4, 0, 1, 0, 1], &[2, 3, 0x81, 0, 1]]
+    {
+        let grown = u16::try_from(spelling.len() - 5).unwrap();
+        let mut bent = [&good[..exponent], spelling].concat();
+        for at in [2, 21, 26] {
+            let length = u16::from_be_bytes([bent[at], bent[at + 1]]) + grown;
+            bent[at..at + 2].copy_from_slice(&length.to_be_bytes());
+        }
+        assert_eq!(PublicKey::parse(Alg::Rs256, &bent).unwrap_err(), BadKey::Form, "{spelling:x?}");
+    }
+}

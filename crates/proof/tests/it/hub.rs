@@ -171,6 +171,7 @@ fn one_more_signature_is_checked_alone_and_joined_to_the_others() {
     assert_eq!(gone.map(|_| ()), Err(Refusal::Expired));
     assert_eq!(check("{}"), Err(Refusal::Malformed));
     assert_eq!(check(""), Err(Refusal::NoSignature));
+    assert_eq!(check(&" ".repeat(65_537)), Err(Refusal::TooLarge));
     assert_eq!(proof::assemble(b"x", &["{"]), Err(Refusal::Malformed));
 }
 

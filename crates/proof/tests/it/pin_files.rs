@@ -64,6 +64,8 @@ fn a_file_that_is_not_exactly_as_documented_is_refused_whole() {
         entry.as_object_mut().unwrap().remove(name);
         refused("keys", json!([entry]));
     }
+    let persons_twice = good.to_string().replacen("{}", r#"{"ask":2,"ask":1}"#, 1);
+    assert!(Approvers::parse(persons_twice.as_bytes()).is_err());
     let twice = good.to_string().replacen('{', r#"{"revoked":["x"],"#, 1);
     assert!(Approvers::parse(twice.as_bytes()).is_err());
     let large = format!("{good}{}", " ".repeat(1024 * 1024));
@@ -99,7 +101,9 @@ fn a_file_is_made_changed_and_stays_private() {
         assert_eq!(pin_file::add_key(&path, key).unwrap(), Change::Written);
         assert_eq!(pin_file::add_key(&path, key).unwrap(), Change::AlreadyThere);
     }
-    assert_eq!(pin_file::set_quorum(&path, Kind::Command, 2).unwrap(), Change::Written);
+    for change in [Change::Written, Change::AlreadyThere] {
+        assert_eq!(pin_file::set_quorum(&path, Kind::Command, 2).unwrap(), change);
+    }
     assert_eq!(pin_file::revoke(&path, "rule-1").unwrap(), Change::Written);
     assert_eq!(pin_file::revoke(&path, "rule-1").unwrap(), Change::AlreadyThere);
     let approvers = Approvers::read(&path).unwrap();
@@ -109,6 +113,21 @@ fn a_file_is_made_changed_and_stays_private() {
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(pin_file::set_quorum(&path, Kind::Command, 1).unwrap(), Change::Written);
     assert_eq!(Approvers::read(&path).unwrap().quorum(Kind::Command), 1);
+}
+
+#[test]
+fn a_file_never_grows_past_what_is_read() {
+    let home = Temp::new();
+    let path = home.join("approvers.json");
+    let mut file = testkit::approvers_file(&[HOOK], &[&SoftPasskey::new(Alg::Es256)]);
+    file["revoked"] = json!(["x".repeat(1024 * 1024 - 1000)]);
+    write_private(&path, &file.to_string());
+    let before = std::fs::read(&path).unwrap();
+    let added = pin_file::add_key(&path, &entry(&SoftPasskey::new(Alg::Rs256)));
+    assert!(matches!(added, Err(PinFileError::TooLarge)));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    write_private(&path, &format!("{file}{}", " ".repeat(2000)));
+    assert!(matches!(Approvers::read(&path), Err(BadPins::TooLarge)));
 }
 
 #[test]
@@ -247,6 +266,10 @@ fn the_end_of_a_warning_and_other_verbs_leave_the_file_alone() {
     let ended = scene.phone.proof(&Payload::revoke("warning", "nonce")).to_string();
     let applied = apply(&path, ended.as_bytes(), HOOK, scene.now()).unwrap();
     assert_eq!(applied, Applied::WarningEnded { nonce: "nonce".to_owned() });
+    let mut odd = scene.phone.proof(&Payload::revoke("key", "x"));
+    odd["delegation"] = json!({});
+    let refused = apply(&path, odd.to_string().as_bytes(), HOOK, scene.now());
+    assert!(matches!(refused, Err(TrustError::Refused(Refusal::Malformed))));
     for payload in [scene.approve(), Payload::rule("ask", "Bash", "*", "*", "*")] {
         let proof = scene.phone.proof(&payload).to_string();
         let refused = apply(&path, proof.as_bytes(), HOOK, scene.now());

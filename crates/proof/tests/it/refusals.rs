@@ -60,6 +60,9 @@ fn rows() -> Vec<(&'static str, &'static str)> {
         ("bad_payload", scene.signed(&scene.approve().with("v", 2))),
         ("wrong_verb", scene.signed(&Payload::deny(&[scene.hash()], "post", ""))),
         ("wrong_verb", scene.signed(&Payload::revoke("key", "x"))),
+        // The verb comes before the times.
+        ("wrong_verb", scene.signed(&Payload::deny(&[scene.hash()], "post", "").moved(-864_000_000))),
+        ("wrong_verb", scene.signed(&Payload::deny(&[scene.hash()], "post", "").with("expires", 0))),
         ("not_yet", scene.signed(&scene.approve().with("not_before", scene.now + 1))),
         ("expired", scene.signed(&scene.approve().moved(-3_662_001))),
         ("quorum", pinned(&|pins| pins["quorum"] = json!({ "ask": 2 }))),

@@ -37,6 +37,10 @@ fn a_denial_of_another_item_machine_or_verb_is_not_quoted() {
     assert_eq!(code(&deny, "hook@nowhere"), Err(Refusal::NoKeyPinned));
     assert_eq!(code(&Payload::deny(&["0".repeat(64)], "post", ""), HOOK), Err(Refusal::NotListed));
     assert_eq!(code(&scene.approve(), HOOK), Err(Refusal::WrongVerb));
+    let mut odd = scene.phone.proof(&deny);
+    odd["delegation"] = json!({});
+    let odd = check_denial(&approvers, Some(HOOK), &scene.item, odd.to_string().as_bytes(), scene.now());
+    assert_eq!(odd.map(|_| ()), Err(Refusal::Malformed));
 }
 
 #[test]
