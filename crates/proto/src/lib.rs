@@ -8,6 +8,7 @@
 pub mod api;
 pub mod audit;
 pub mod b64;
+pub mod broker;
 pub mod chain;
 mod channel;
 mod digest;
@@ -19,7 +20,9 @@ pub mod limits;
 mod refusal;
 mod status;
 mod time;
+mod turn;
 
+pub use audit::{AuditEvent, AuditRecord, DecisionRecord, DenyReason};
 pub use channel::{Audience, Channel, UnknownChannel, Urgency};
 pub use digest::{BadDigest, Digest, sha256};
 pub use event::HubEvent;
@@ -28,3 +31,4 @@ pub use item::{AskItem, CallItem, CommandItem, DecisionItem, Item, Kind, ReviewI
 pub use refusal::Refusal;
 pub use status::{BadStatus, Status};
 pub use time::Timestamp;
+pub use turn::TurnEvent;

@@ -141,7 +141,22 @@ pub const RECORD_BYTES: usize = 2 * 1024 * 1024;
 /// A segment of the broker's log, bytes.
 pub const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
 
+/// A frame between loop and broker, bytes with its line end: arguments of 512 KiB, escaped, at worst double.
+pub const FRAME_BYTES: usize = 1024 * 1024;
+/// Calls in flight on one connection to the broker.
+pub const CALLS_IN_FLIGHT: usize = 64;
+/// Bytes that may wait unread on one connection to the broker: four of the largest frames.
+pub const UNREAD_BYTES: usize = 4 * FRAME_BYTES;
+/// Arguments of a call to the broker, bytes: escaped they fit a frame beside the evidence.
+pub const ARGUMENTS_BYTES: usize = 256 * 1024;
+/// Evidence of a call, bytes: escaped it fits a frame beside the arguments.
+pub const EVIDENCE_BYTES: usize = 128 * 1024;
+/// What a tool gives back, bytes; over it the middle is left out and that is said.
+pub const RESULT_BYTES: usize = 256 * 1024;
+
 const _: () = {
+    assert!(2 * ARGUMENTS_BYTES + 2 * EVIDENCE_BYTES + 16 * 1024 <= FRAME_BYTES, "a frame holds a call");
+    assert!(2 * RESULT_BYTES + 16 * 1024 <= FRAME_BYTES, "a frame holds a result");
     assert!(INPUT_BYTES * 2 + 16 * 1024 <= BODY_BYTES, "a body holds an escaped input");
     assert!(
         INPUT_BYTES < HOOK_STDIN_BYTES,

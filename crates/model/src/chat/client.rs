@@ -147,7 +147,7 @@ impl Client {
         &self,
         body: String,
         cancel: &Cancel,
-        deltas: &mut (dyn FnMut(Delta<'_>) + Send),
+        deltas: &mut impl FnMut(Delta<'_>),
     ) -> Result<Completion, ModelError> {
         tokio::select! {
             biased;
@@ -159,7 +159,7 @@ impl Client {
     async fn stream(
         &self,
         body: String,
-        deltas: &mut (dyn FnMut(Delta<'_>) + Send),
+        deltas: &mut impl FnMut(Delta<'_>),
     ) -> Result<Completion, ModelError> {
         let request = self.request(Method::POST, "/v1/chat/completions", body.into())?;
         let response = self.patience(self.config.endpoint.send(request)).await?;

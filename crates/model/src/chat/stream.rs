@@ -145,11 +145,7 @@ pub(super) struct Assembly {
 
 impl Assembly {
     /// Takes the data of one event. `[DONE]` is nothing to it: a finish reason ends an answer.
-    pub(super) fn take(
-        &mut self,
-        data: &str,
-        deltas: &mut (dyn FnMut(Delta<'_>) + Send),
-    ) -> Result<(), ModelError> {
+    pub(super) fn take(&mut self, data: &str, deltas: &mut impl FnMut(Delta<'_>)) -> Result<(), ModelError> {
         if data == "[DONE]" {
             return Ok(());
         }
