@@ -3,7 +3,7 @@
 
 use proto::{Digest, sha256};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use crate::{config::Config, tools::Registry};
 
@@ -31,7 +31,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a RawValue,
+    parameters: &'a Value,
 }
 
 impl Baseline {

@@ -39,6 +39,8 @@ pub struct ModelConfig {
     pub ready_s: u64,
     /// Tokens of one answer.
     pub max_tokens: u32,
+    /// How freely it chooses its words, where the server's own setting is not wanted; 0 is least.
+    pub temperature: Option<f64>,
 }
 
 /// Which slot of the server a conversation is pinned to, so that its prefix stays cached.
@@ -118,6 +120,7 @@ struct RawModel {
     idle_s: Option<u64>,
     ready_s: Option<u64>,
     max_tokens: Option<u32>,
+    temperature: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -135,7 +138,7 @@ impl Config {
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let RawConfig { system, sessions, model, slots, broker, limits } =
             toml::from_str(text).map_err(|error| ConfigError::Parse(Box::new(error)))?;
-        let RawModel { endpoint, name, idle_s, ready_s, max_tokens } = model;
+        let RawModel { endpoint, name, idle_s, ready_s, max_tokens, temperature } = model;
         let RawBroker { socket, timeout_s } = broker;
         let config = Self {
             system: system.unwrap_or_else(|| SYSTEM.to_owned()),
@@ -146,6 +149,7 @@ impl Config {
                 idle_s: idle_s.unwrap_or(120),
                 ready_s: ready_s.unwrap_or(60),
                 max_tokens: max_tokens.unwrap_or(2048),
+                temperature,
             },
             slots,
             broker: BrokerConfig { socket, timeout_s: timeout_s.unwrap_or(3600) },

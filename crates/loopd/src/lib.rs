@@ -7,6 +7,7 @@
 
 pub mod baseline;
 pub mod broker_port;
+pub mod cli;
 mod clock;
 pub mod config;
 mod history;

@@ -1,7 +1,6 @@
 //! What a model may call, as the model reads it. What a call does, and whether it may, is the broker's.
 
 use proto::broker::ToolInfo;
-use serde_json::value::RawValue;
 
 /// The tools of a session, in a fixed order.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +30,7 @@ impl Registry {
             Some(ToolInfo {
                 name: (*name).to_owned(),
                 description: (*description).to_owned(),
-                parameters: RawValue::from_string((*schema).to_owned()).ok()?,
+                parameters: serde_json::from_str(schema).ok()?,
             })
         };
         Self { tools: BUILT_IN.iter().filter_map(tool).collect() }

@@ -1,7 +1,7 @@
 //! Frames between an agent loop and the broker: one JSON object a line. Sockets, decisions and tools are not here.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use crate::{SessionId, audit::DenyReason};
 
@@ -157,7 +157,7 @@ pub struct ToolInfo {
     /// What it does.
     pub description: String,
     /// JSON schema of its arguments.
-    pub parameters: Box<RawValue>,
+    pub parameters: Value,
 }
 
 /// Something on the way to a result.

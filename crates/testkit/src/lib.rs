@@ -13,6 +13,7 @@
 )]
 
 mod desk;
+mod fake_model;
 mod golden;
 mod http;
 mod item;
@@ -27,6 +28,7 @@ mod wait;
 mod world;
 
 pub use desk::Desk;
+pub use fake_model::{FakeModel, Reply};
 pub use golden::Golden;
 pub use http::{Answer, Http};
 pub use item::{Fields, hash_item, new_id, random_hex};

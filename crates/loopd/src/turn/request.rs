@@ -27,8 +27,10 @@ pub(super) fn body(session: &Session, config: &Config) -> String {
         "stream": true,
         "stream_options": { "include_usage": true },
     });
-    if let (Some(settings), Some(name)) = (settings.as_object_mut(), &config.model.name) {
-        settings.insert("model".to_owned(), json!(name));
+    if let Some(settings) = settings.as_object_mut() {
+        let name = config.model.name.as_ref().map(|name| ("model", json!(name)));
+        let temperature = config.model.temperature.map(|value| ("temperature", json!(value)));
+        settings.extend(name.into_iter().chain(temperature).map(|(key, value)| (key.to_owned(), value)));
     }
     let settings = settings.to_string();
     let settings = settings.strip_prefix('{').unwrap_or(&settings);

@@ -1,105 +1,19 @@
 //! A turn against a scripted broker and a scripted model server on a Unix socket.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    os::unix::net::{UnixListener, UnixStream},
-    path::Path,
-    sync::{Arc, Mutex, mpsc},
+    io::Read as _,
+    os::unix::net::UnixListener,
+    sync::{Mutex, mpsc},
     thread,
     time::Duration,
 };
 
 use proto::{DenyReason, SessionId, broker::ToolInfo};
 use serde_json::{Value, json};
+use testkit::{FakeModel, Reply};
 
 use super::*;
 use crate::{baseline::Baseline, session};
-
-/// What a model server answers, one reply for each request.
-#[derive(Clone)]
-enum Reply {
-    /// A stream of these chunks.
-    Stream(Vec<Value>),
-    /// A status and a body.
-    Status(u16, Value),
-    /// Some chunks, then the connection breaks.
-    Break(Vec<Value>),
-    /// Bytes that are no HTTP.
-    Noise,
-}
-
-fn words(text: &str) -> Reply {
-    Reply::Stream(vec![json!({"choices":[{"delta":{"content":text},"finish_reason":"stop"}]})])
-}
-
-fn calls(list: &[(&str, &str, &str)], finish: &str) -> Reply {
-    let calls: Vec<_> = list
-        .iter()
-        .enumerate()
-        .map(|(index, (id, name, arguments))| {
-            json!({"index":index,"id":id,"type":"function","function":{"name":name,"arguments":arguments}})
-        })
-        .collect();
-    Reply::Stream(vec![
-        json!({"choices":[{"delta":{"tool_calls":calls}}]}),
-        json!({"choices":[{"delta":{},"finish_reason":finish}]}),
-    ])
-}
-
-/// A model server that answers from a script and keeps the requests' bodies.
-fn model(socket: &Path, script: Vec<Reply>) -> Arc<Mutex<Vec<String>>> {
-    let listener = UnixListener::bind(socket).unwrap();
-    let bodies = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&bodies);
-    thread::spawn(move || {
-        for reply in script {
-            let Ok((mut stream, _)) = listener.accept() else { return };
-            kept.lock().unwrap().push(request_body(&stream));
-            answer(&mut stream, &reply);
-        }
-    });
-    bodies
-}
-
-fn request_body(stream: &UnixStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    String::from_utf8(body).unwrap()
-}
-
-fn answer(stream: &mut UnixStream, reply: &Reply) {
-    let chunked = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let mut send = |text: &str| drop(stream.write_all(text.as_bytes()));
-    match reply {
-        Reply::Stream(chunks) | Reply::Break(chunks) => {
-            send(chunked);
-            for chunk in chunks {
-                let event = format!("data: {chunk}\n\n");
-                send(&format!("{:x}\r\n{event}\r\n", event.len()));
-            }
-            if matches!(reply, Reply::Stream(_)) {
-                send("e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n");
-            }
-        }
-        Reply::Status(status, body) => {
-            let body = body.to_string();
-            send(&format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
-        }
-        Reply::Noise => send("\u{0}\u{1}garbage\r\n\r\n"),
-    }
-}
 
 /// A broker that says the same of every call.
 #[derive(Debug)]
@@ -151,7 +65,7 @@ where
 {
     let home = tempfile::tempdir().unwrap();
     let socket = home.path().join("model.sock");
-    let kept = model(&socket, script);
+    let model = FakeModel::start(&socket, script);
     let cfg = Config::from_toml(&format!(
         "sessions = '{home}/s'\n[model]\nendpoint = '{socket}'\nidle_s = 5\nready_s = 5\n[broker]\nsocket = '{home}/b'\n",
         home = home.path().display(),
@@ -171,7 +85,7 @@ where
     drop(session);
     let session = Session::open(&runtime.cfg.sessions, id).unwrap();
     assert_eq!(session.entries(), live, "a finished turn leaves nothing to heal");
-    let raw = kept.lock().unwrap().clone();
+    let raw = model.bodies();
     let bodies = raw.iter().map(|body| serde_json::from_str(body).unwrap()).collect();
     Scene { outcome, events, bodies, raw, entries: live }
 }
@@ -195,7 +109,7 @@ const READ: (&str, &str, &str) = ("c1", "read_file", "{\"path\":\"/etc/hostname\
 
 #[test]
 fn a_denial_is_a_result_and_the_turn_goes_on() {
-    let scene = scene(vec![calls(&[READ], "tool_calls"), words("I may not.")], denied);
+    let scene = scene(vec![Reply::calls(&[READ], "tool_calls"), Reply::words("I may not.")], denied);
     assert_eq!(scene.outcome.unwrap(), Outcome::Done { text: "I may not.".to_owned() });
     let denial = TurnEvent::ToolDenied { name: "read_file".to_owned(), reason: DenyReason::NoGrant };
     assert!(scene.events.contains(&denial));
@@ -205,7 +119,8 @@ fn a_denial_is_a_result_and_the_turn_goes_on() {
 
 #[test]
 fn every_request_begins_with_the_same_bytes() {
-    let script = vec![calls(&[READ], "tool_calls"), calls(&[READ], "tool_calls"), words("done")];
+    let script =
+        vec![Reply::calls(&[READ], "tool_calls"), Reply::calls(&[READ], "tool_calls"), Reply::words("done")];
     let scene = scene(script, denied);
     let prefix = scene.raw[0].split_once("{\"content\":\"Read").unwrap().0.to_owned();
     assert!(prefix.contains("\"tools\":[") && prefix.contains("\"role\":\"system\""));
@@ -220,7 +135,7 @@ fn nothing_said_is_an_answer_without_words() {
 
 #[test]
 fn a_call_in_a_cut_answer_is_never_made() {
-    let cut = || calls(&[("c1", "read_file", "{\"path\":\"/etc/host")], "length");
+    let cut = || Reply::calls(&[("c1", "read_file", "{\"path\":\"/etc/host")], "length");
     let refuse = |_: &CallRequest, _: &Cancel| -> Result<CallResult, PortError> { panic!("dispatched") };
     let scene = scene(vec![cut(), cut()], refuse);
     assert_eq!(scene.outcome.unwrap(), Outcome::Stopped { reason: StopReason::Length });
@@ -229,7 +144,7 @@ fn a_call_in_a_cut_answer_is_never_made() {
 
 #[test]
 fn arguments_that_do_not_parse_go_to_the_broker_as_they_are_and_are_never_replayed() {
-    let script = vec![calls(&[("c1", "read_file", "{\"path\"")], "tool_calls"), words("hm")];
+    let script = vec![Reply::calls(&[("c1", "read_file", "{\"path\"")], "tool_calls"), Reply::words("hm")];
     let scene = scene(script, |request, cancel| {
         assert_eq!(request.arguments, "{\"path\"");
         denied(request, cancel)
@@ -245,7 +160,7 @@ fn parallel_calls_keep_their_order_and_those_over_the_limit_are_told() {
     let ok = |request: &CallRequest, _: &Cancel| {
         Ok(CallResult::Ok { content: request.arguments.clone(), truncated: false })
     };
-    let scene = scene(vec![calls(&list, "tool_calls"), words("done")], ok);
+    let scene = scene(vec![Reply::calls(&list, "tool_calls"), Reply::words("done")], ok);
     one_result_for_each_call(&scene.entries);
     let outputs: Vec<_> = scene
         .entries
@@ -262,14 +177,15 @@ fn parallel_calls_keep_their_order_and_those_over_the_limit_are_told() {
 
 #[test]
 fn equal_ids_are_told_apart() {
-    let script = vec![calls(&[READ, READ, ("", "read_file", "{}")], "tool_calls"), words("done")];
+    let script =
+        vec![Reply::calls(&[READ, READ, ("", "read_file", "{}")], "tool_calls"), Reply::words("done")];
     one_result_for_each_call(&scene(script, denied).entries);
 }
 
 #[test]
 fn the_same_call_for_ever_ends_the_turn() {
     let ok = |_: &CallRequest, _: &Cancel| Ok(CallResult::Ok { content: "x".to_owned(), truncated: false });
-    let scene = scene(vec![calls(&[READ], "tool_calls"); 4], ok);
+    let scene = scene(vec![Reply::calls(&[READ], "tool_calls"); 4], ok);
     assert_eq!(scene.outcome.unwrap(), Outcome::Stopped { reason: StopReason::Repeats });
     one_result_for_each_call(&scene.entries);
 }
@@ -277,7 +193,7 @@ fn the_same_call_for_ever_ends_the_turn() {
 #[test]
 fn denials_in_a_row_end_the_turn() {
     let script =
-        (0..5).map(|n| calls(&[("c", "read_file", &format!("{{\"path\":\"/{n}\"}}"))], "tool_calls"));
+        (0..5).map(|n| Reply::calls(&[("c", "read_file", &format!("{{\"path\":\"/{n}\"}}"))], "tool_calls"));
     let scene = scene(script.collect(), denied);
     assert_eq!(scene.outcome.unwrap(), Outcome::Stopped { reason: StopReason::Denials });
 }
@@ -285,7 +201,7 @@ fn denials_in_a_row_end_the_turn() {
 #[test]
 fn a_full_context_leaves_out_older_turns_and_says_so() {
     let full = json!({"error":{"code":400,"type":"exceed_context_size_error","message":"m","n_prompt_tokens":9,"n_ctx":4}});
-    let scene = scene_with(vec![Reply::Status(400, full.clone()), words("done")], denied, |session| {
+    let scene = scene_with(vec![Reply::Status(400, full.clone()), Reply::words("done")], denied, |session| {
         let older = [Entry::User("old".to_owned()), Entry::Assistant("older".to_owned())];
         session.record(older.to_vec()).unwrap();
     });
@@ -302,7 +218,7 @@ fn a_model_that_loads_is_waited_for() {
     let loading = || {
         Reply::Status(503, json!({"error":{"code":503,"type":"unavailable_error","message":"Loading model"}}))
     };
-    let scene = scene(vec![loading(), loading(), words("ready")], denied);
+    let scene = scene(vec![loading(), loading(), Reply::words("ready")], denied);
     assert_eq!(scene.outcome.unwrap(), Outcome::Done { text: "ready".to_owned() });
     assert!(scene.events.iter().any(|event| matches!(event, TurnEvent::WaitingForModel { .. })));
 }
@@ -315,7 +231,7 @@ fn output_against_the_template_is_asked_for_again_and_then_given_up() {
             json!({"error":{"code":500,"type":"server_error","message":"The model produced output that does not match the expected peg-native format"}}),
         )
     };
-    assert!(scene(vec![bad(), bad(), words("ok")], denied).outcome.is_ok());
+    assert!(scene(vec![bad(), bad(), Reply::words("ok")], denied).outcome.is_ok());
     let given_up = scene(vec![bad(), bad(), bad()], denied).outcome;
     assert!(matches!(given_up, Err(TurnError::Model(ModelError::BadOutput { .. }))));
 }
@@ -326,13 +242,13 @@ fn death_in_the_middle_of_an_answer_is_no_answer_and_is_not_said_twice() {
     let scene = scene(vec![half], denied);
     assert!(matches!(scene.outcome, Err(TurnError::Model(ModelError::Died(_)))));
     assert_eq!(scene.entries, [Entry::User("Read /etc/hostname".to_owned())]);
-    let noise = self::scene(vec![Reply::Noise, words("ok")], denied);
+    let noise = self::scene(vec![Reply::Noise, Reply::words("ok")], denied);
     assert_eq!(noise.outcome.unwrap(), Outcome::Done { text: "ok".to_owned() });
 }
 
 #[test]
 fn a_broker_that_dies_leaves_one_result_for_each_call() {
-    let script = vec![calls(&[READ, ("c2", "read_file", "{}")], "tool_calls")];
+    let script = vec![Reply::calls(&[READ, ("c2", "read_file", "{}")], "tool_calls")];
     let scene = scene(script, |_, _| Err(PortError::Died(None)));
     assert!(matches!(scene.outcome, Err(TurnError::Port(PortError::Died(None)))));
     one_result_for_each_call(&scene.entries);
@@ -341,7 +257,7 @@ fn a_broker_that_dies_leaves_one_result_for_each_call() {
 #[test]
 fn a_cancelled_turn_ends_at_once_and_leaves_one_result_for_each_call() {
     let (tell, told) = mpsc::channel();
-    let script = vec![calls(&[READ, ("c2", "read_file", "{}")], "tool_calls")];
+    let script = vec![Reply::calls(&[READ, ("c2", "read_file", "{}")], "tool_calls")];
     let cancelled = move |_: &CallRequest, cancel: &Cancel| {
         cancel.cancel();
         tell.send(()).unwrap();
@@ -370,8 +286,8 @@ fn a_turn_cancelled_while_the_model_is_silent_ends() {
     let mut session = Session::create(&cfg.sessions, SessionId::new("s").unwrap(), baseline, 0).unwrap();
     let cancel = session.cancel();
     let server = thread::spawn(move || {
-        let (stream, _) = listener.accept().unwrap();
-        request_body(&stream);
+        let (mut stream, _) = listener.accept().unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 1);
         cancel.cancel();
         stream
     });
