@@ -13,7 +13,7 @@ mod wire;
 use std::path::Path;
 use std::time::Duration;
 
-use proto::api::{AskState, Asked, Close, MachineMe, Messages, NewAsk, Trust};
+use proto::api::{AskState, Asked, Close, Events, MachineMe, Messages, NewAsk, Trust};
 use proto::limits::{ANSWER_BYTES, WAIT_S_MAX};
 use proto::{ItemId, Status};
 
@@ -88,6 +88,32 @@ impl Hub {
         self.wire.get(&format!("/api/trust?since={since}&wait=0"), limit, ANSWER_BYTES)
     }
 
+    /// Items that were settled one way or another after number `since`, which moves on, after at most `wait_s` seconds (55
+    /// at most), all within `limit`: `GET /api/events`.
+    ///
+    /// # Errors
+    /// [`CallError`]; `since` then stays.
+    pub fn settled_ids(
+        &self,
+        since: &mut u64,
+        wait_s: u64,
+        limit: Duration,
+    ) -> Result<Vec<ItemId>, CallError> {
+        let seconds = wait_s.min(WAIT_S_MAX);
+        let route = format!("/api/events?kinds={SETTLED}&since={since}&wait={seconds}");
+        let Events { events } = self.wire.get(&route, limit, EVENTS_BYTES)?;
+        let mut ids = Vec::new();
+        for line in &events {
+            let line: SettledLine = serde_json::from_str(line.get())
+                .map_err(|_| self.wire.bad_answer("an event of it cannot be read".to_owned()))?;
+            *since = line.seq.max(*since);
+            ids.extend(
+                line.event.id.into_iter().chain(line.event.ids).filter_map(|id| ItemId::parse(&id).ok()),
+            );
+        }
+        Ok(ids)
+    }
+
     /// Stops every release: `POST /api/pause`.
     ///
     /// # Errors
@@ -105,6 +131,25 @@ impl Hub {
         let Health { status } = self.wire.get("/healthz", limit, ANSWER_BYTES)?;
         if status == "ok" { Ok(()) } else { Err(self.wire.bad_answer("its health is not `ok`".to_owned())) }
     }
+}
+
+/// Kinds of events after which an item no longer waits.
+const SETTLED: &str = "allowed,denied,expired,cancelled,superseded";
+/// Bytes of a page of such events: 500 rows of at most 16 KiB (256 ids of 40 bytes, and a reason of 2,000).
+const EVENTS_BYTES: usize = 500 * 16 * 1024;
+
+#[derive(serde::Deserialize)]
+struct SettledLine {
+    seq: u64,
+    event: SettledEvent,
+}
+
+#[derive(serde::Deserialize)]
+struct SettledEvent {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    ids: Vec<String>,
 }
 
 #[derive(serde::Serialize)]

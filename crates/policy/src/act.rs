@@ -12,6 +12,8 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 pub(crate) struct Leaf {
     pub(crate) key: String,
     pub(crate) text: String,
+    /// It is a word of a list that also stands here as one text.
+    pub(crate) word: bool,
 }
 
 /// An item taken apart.
@@ -65,7 +67,7 @@ impl<'a> Act<'a> {
             Item::Ask(ask) => Self::of_input(&ask.tool, &ask.session, &ask.cwd, &ask.input),
             Item::Call(call) => Self::of_input(&call.tool, &call.session, "", &call.arguments),
             Item::Command(command) => {
-                let leaf = Leaf { key: "command".to_owned(), text: command.command.clone() };
+                let leaf = Leaf { key: "command".to_owned(), text: command.command.clone(), word: false };
                 Self::plain(&command.directory, vec![leaf])
             }
             Item::Review(review) => Self::plain(&review.worktree, Vec::new()),
@@ -80,7 +82,7 @@ impl<'a> Act<'a> {
     fn of_input(tool: &'a str, session: &'a str, directory: &'a str, input: &str) -> Self {
         let (leaves, parsed) = match leaves(input) {
             Some(leaves) => (leaves, true),
-            None => (vec![Leaf { key: String::new(), text: input.to_owned() }], false),
+            None => (vec![Leaf { key: String::new(), text: input.to_owned(), word: false }], false),
         };
         Self { tool, session, directory, leaves, parsed }
     }
@@ -93,6 +95,14 @@ impl<'a> Act<'a> {
     /// Whether the leaf's text runs, by its name; or could, where the input could not be taken apart.
     pub(crate) fn is_command(&self, leaf: &Leaf) -> bool {
         !self.parsed || COMMAND_KEYS.contains(&leaf.key.as_str())
+    }
+
+    /// The same without the words of an argv, which stands there as one text: what must match a pattern whole.
+    pub(crate) fn whole_commands(&self) -> impl Iterator<Item = &str> {
+        self.leaves
+            .iter()
+            .filter(|leaf| COMMAND_KEYS.contains(&leaf.key.as_str()) && !leaf.word)
+            .map(|leaf| leaf.text.as_str())
     }
 
     /// Everything that may be run or opened: all but the content of known tools.
@@ -131,6 +141,16 @@ fn leaves(text: &str) -> Option<Vec<Leaf>> {
     Some(found)
 }
 
+/// A word as the lexer reads it back: an argv has no shell, so that nothing in it means anything.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) || word.contains('\'') {
+        word.to_owned()
+    } else {
+        format!("'{word}'")
+    }
+}
+
 struct Walk<'k, 'f> {
     key: &'k str,
     found: &'f mut Vec<Leaf>,
@@ -138,7 +158,7 @@ struct Walk<'k, 'f> {
 
 impl Walk<'_, '_> {
     fn push(self, text: String) {
-        self.found.push(Leaf { key: self.key.to_owned(), text });
+        self.found.push(Leaf { key: self.key.to_owned(), text, word: false });
     }
 }
 
@@ -178,14 +198,24 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         // Each text joins one list only (an element that adds several leaves joins none), so that nesting cannot
         // multiply what is kept.
         let mut argv: Vec<String> = Vec::new();
+        let mut words: Vec<usize> = Vec::new();
         let mut before = self.found.len();
         while list.next_element_seed(Walk { key: self.key, found: &mut *self.found })?.is_some() {
             if let Some([only]) = self.found.get(before..) {
-                argv.push(only.text.clone());
+                argv.push(quoted(&only.text));
+                words.push(before);
             }
             before = self.found.len();
         }
-        if argv.len() > 1 {
+        // One word alone is its own text, unless a shell would read it as more.
+        let alone = argv.len() == 1
+            && words.first().and_then(|at| self.found.get(*at)).map(|leaf| &leaf.text) == argv.first();
+        if !argv.is_empty() && !alone {
+            for at in words {
+                if let Some(leaf) = self.found.get_mut(at) {
+                    leaf.word = true;
+                }
+            }
             self.push(argv.join(" "));
         }
         Ok(())
@@ -193,7 +223,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(key) = members.next_key::<String>()? {
             members.next_value_seed(Walk { key: &key, found: &mut *self.found })?;
-            self.found.push(Leaf { key: String::new(), text: key });
+            self.found.push(Leaf { key: String::new(), text: key, word: false });
         }
         Ok(())
     }

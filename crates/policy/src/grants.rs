@@ -140,6 +140,13 @@ impl Grants {
         })
     }
 
+    /// Whether a grant could let `tool` run, by itself or after somebody's yes.
+    #[must_use]
+    pub fn lets_run(&self, tool: &str) -> bool {
+        let lets = |grant: &&Grant| grant.effect != Effect::Deny;
+        self.grants.iter().filter(lets).any(|grant| grant.tools.iter().any(|named| wildcard(named, tool)))
+    }
+
     /// What the grants say of `item`, or `None` where none names it.
     #[must_use]
     pub fn find(&self, item: &Item, real: &RealPaths, now: Timestamp) -> Option<Finding<'_>> {
@@ -202,11 +209,11 @@ impl Grant {
         if self.commands.is_empty() {
             return true;
         }
-        let mut texts = act.commands().peekable();
         if self.is_lenient() {
+            let mut texts = act.whole_commands().peekable();
             return act.parsed && texts.peek().is_some() && texts.all(|text| self.allows_text(text));
         }
-        texts.any(|text| self.commands.iter().any(|pattern| pattern.could_mean(text)))
+        act.commands().any(|text| self.commands.iter().any(|pattern| pattern.could_mean(text)))
     }
 
     /// Every part of the command must fit a pattern of this grant.
