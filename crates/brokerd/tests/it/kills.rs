@@ -62,11 +62,12 @@ fn a_kill_at_any_point_leaves_no_deed_without_its_record() {
     let recorded: Vec<String> = broker
         .decisions()
         .into_iter()
-        .filter_map(|event| match event {
-            AuditEvent::Decision { outcome: DecisionRecord::Allowed { .. }, arguments, .. } => {
-                Some(arguments)
-            }
-            _ => None,
+        .filter_map(|event| {
+            let AuditEvent::Decision { outcome: DecisionRecord::Allowed { .. }, arguments, .. } = event
+            else {
+                return None;
+            };
+            Some(arguments)
         })
         .collect();
     for entry in fs::read_dir(&folder).unwrap() {

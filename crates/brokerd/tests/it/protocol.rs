@@ -11,9 +11,11 @@ use crate::broker::{Broker, Line};
 const CLICK: &str = "[[grant]]\nname = 'click'\ntool = 'read_file'\neffect = 'ask'\nassurance = 'client'\n";
 
 fn reasons(broker: &Broker) -> Vec<Option<DenyReason>> {
-    let outcomes = broker.decisions().into_iter().map(|event| match event {
-        AuditEvent::Decision { outcome: DecisionRecord::Denied { reason }, .. } => Some(reason),
-        _ => None,
+    let outcomes = broker.decisions().into_iter().map(|event| {
+        let AuditEvent::Decision { outcome: DecisionRecord::Denied { reason }, .. } = event else {
+            return None;
+        };
+        Some(reason)
     });
     outcomes.collect()
 }
