@@ -31,7 +31,8 @@ export SEALWARD_PYTHON := $(CURDIR)/$(TOOLS)/python/bin/python
 test: prepare web
 	$(CARGO) build --locked -p brokerd
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked; \
+		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked && \
+		$(CARGO) test --doc -p proof --locked; \
 	else \
 		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test --workspace --locked; \
 	fi
