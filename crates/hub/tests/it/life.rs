@@ -107,6 +107,24 @@ fn a_second_hub_on_the_same_folder_and_port_does_not_start() {
 }
 
 #[test]
+fn a_body_that_stops_coming_is_given_up_and_nothing_is_stored() {
+    let house = House::new();
+    let hook = house.hook();
+    let whole = body(&ask("claude", "ls")).to_string();
+    let announced = hook
+        .clone()
+        .header("Content-Length", &whole.len().to_string())
+        .header("Content-Type", "application/json");
+    let half = whole.as_bytes().split_at(whole.len() / 2).0;
+    let mut slow = announced.open("POST", "/api/asks", None).unwrap();
+    slow.write_all(half).unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("did not come whole"), "{answer}");
+    assert_eq!(hook.get("/api/events?kinds=asked").expect(200).json()["events"], json!([]));
+}
+
+#[test]
 fn a_slow_head_is_cut_off_and_bothers_nobody() {
     let house = House::new();
     let mut slow = TcpStream::connect(house.address).unwrap();
