@@ -22,6 +22,9 @@ pub(super) const BUSY: Duration = Duration::from_secs(5);
 /// What each reader keeps of the file, KiB (negative: as SQLite wants it): ten thousand waiting items with their indexes.
 const READER_CACHE: &str = "-8192";
 
+/// Rows that a reader's thread hands over without waiting: a whole page and the one that tells that there is more.
+const READER_ROWS: usize = proto::limits::PAGE_ROWS_MAX + 1;
+
 // A connection lives on a thread of its own, and each query is a turn to it and back: what always goes together is one.
 const BEGIN: &str = "BEGIN IMMEDIATE; SELECT seq, hash FROM chain WHERE one = 1";
 const END: &str = "UPDATE chain SET seq = ?, hash = ? WHERE one = 1; COMMIT";
@@ -68,6 +71,7 @@ pub(super) fn reading(path: &Path) -> SqliteConnectOptions {
         .busy_timeout(BUSY)
         .pragma("query_only", "ON")
         .pragma("cache_size", READER_CACHE)
+        .row_buffer_size(READER_ROWS)
         .pragma("trusted_schema", "OFF")
         .statement_cache_capacity(200)
         .disable_statement_logging()
