@@ -11,7 +11,7 @@ const FORBIDDEN = [
   [/\b(?:inner|outer)HTML\b/, 'text would become markup'], [/\binsertAdjacentHTML\b/, 'text would become markup'], [/\bdocument\s*\.\s*write/, 'text would become markup'],
   [/\beval\s*\(/, 'text would become code'], [/\bnew\s+Function\b/, 'text would become code'], [/\bset(?:Timeout|Interval)\s*\(\s*['"`]/, 'text would become code'],
   [/\bDOMParser\b|\bcreateContextualFragment\b|\bsetHTMLUnsafe\b|\bsrcdoc\s*=/, 'text would become markup'], [/\btrustedTypes\b/, 'no policy is needed, so none may be made'],
-  [/\.style\b(?!\.css)|\.cssText\b|setAttribute\(\s*'style'/, 'looks belong in style.css'], [/\bimport\s*\(/, 'modules are known beforehand'], [/\bimportScripts\b|serviceWorker/, 'no worker is ours'],
+  [/\.style\b(?!\.css)|\.cssText\b|setAttribute\(\s*'style'/, 'looks belong in a style sheet'], [/\bimport\s*\(/, 'modules are known beforehand'], [/\bimportScripts\b|serviceWorker/, 'no worker is ours'],
   [/\bdocument\.cookie\b/, 'the cookie is the browser’s business'], [/\bpostMessage\b|\bwindow\.open\b/, 'no other window has a say'], [/\bMath\.random\b(?!\(\)\)$)/m, 'chance that matters is crypto’s'],
 ];
 
@@ -31,7 +31,7 @@ test('the page loads nothing from anywhere else and holds no inline code', () =>
   const html = files.find((f) => f.name === 'index.html').text;
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc="\/)[^>]*>/);
   assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|https?:(?!\/\/www\.w3\.org\/2000\/svg)/);
-  const css = files.find((f) => f.name === 'style.css').text;
+  const css = files.filter((f) => f.name.endsWith('.css')).map((f) => f.text).join('\n');
   assert.doesNotMatch(css, /@import|url\(/);
   for (const { name, text } of files.filter((f) => f.name.endsWith('.js'))) {
     for (const m of text.matchAll(/from '([^']+)'/g)) {
@@ -55,7 +55,7 @@ test('the lock file names no registry', () => {
 });
 
 test('colours of text and ground differ enough, in light and in dark', () => {
-  const css = files.find((f) => f.name === 'style.css').text;
+  const css = files.filter((f) => f.name.endsWith('.css')).map((f) => f.text).join('\n');
   const tokens = (block) => Object.fromEntries([...block.matchAll(/--([a-z-]+):\s*(#[0-9a-fA-F]{6})/g)].map((m) => [m[1], m[2]]));
   const [light, dark] = [...css.matchAll(/:root \{([^}]*)\}/g)].map((m) => tokens(m[1]));
   const lum = (hexColour) => {

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 /// How often a port chosen by the kernel for one address may turn out to be taken on the other.
 const CHOSEN_TRIES: u32 = 16;
 
-/// Listens on `address`; on loopback on 127.0.0.1 and [::1] with the same port. Refuses when either is taken.
+/// Listens on `address`; on loopback on `127.0.0.1` and `[::1]` with the same port. Refuses when either is taken.
 pub(crate) async fn listen(address: SocketAddr) -> Result<Vec<TcpListener>, ListenError> {
     if !address.ip().is_loopback() {
         return Ok(vec![bind(address).await?]);

@@ -2,7 +2,7 @@
 //!
 //! A lenient effect (`allow`, `review`) matches only what is beyond doubt; a strict one (`ask`, `deny`) matches whatever
 //! could be meant, and never hangs on a parse that succeeds. Among grants that match, deny beats ask beats review
-//! beats allow. Reading the files is the caller's; [`file`] knows their form.
+//! beats allow. Reading the files is the caller's; [`mod@file`] knows their form.
 
 use std::fmt;
 

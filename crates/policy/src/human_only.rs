@@ -44,7 +44,7 @@ impl HumanOnly {
 
 /// The shipped list. A path is written by component: it holds where its components follow each other anywhere in a
 /// path, at the end only where it closes with `$`; `*` stands for a part of one component. Compared as
-/// [`paths::fold`] leaves them.
+/// `paths::fold` leaves them.
 #[rustfmt::skip]
 pub static SHIPPED: &[HumanOnly] = &[
     HumanOnly {
