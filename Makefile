@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/$(TOOLS)/bin:$(PATH)
 .DEFAULT_GOAL = run
 
 run:
-	$(CARGO) build --release --locked -p sealward
+	$(CARGO) build --release --locked -p sealward -p brokerd -p loopd
 	target/release/sealward up
 
 # The joint tests of loop and broker run both as programs; the tests of the loop may not depend on the broker's crate.

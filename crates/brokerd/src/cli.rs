@@ -11,6 +11,7 @@ use audit::{Journal, Options};
 use clap::{Args, Parser, Subcommand};
 use policy::{Evidence, Person, RealPaths, Reviewer, Verdict, WithoutGrant, decide};
 use proto::{CallItem, Item};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
@@ -40,7 +41,16 @@ struct Cli {
 enum Command {
     /// Serve calls until SIGTERM; SIGHUP reads the grants again.
     #[command(after_help = "Example: brokerd serve --config /etc/sealward/brokerd.toml")]
-    Serve(ConfigArgs),
+    Serve {
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// End when this process ends.
+        #[arg(long, value_name = "PID")]
+        parent: Option<u32>,
+        /// How much to say: error, warn, info or debug.
+        #[arg(long, value_name = "LEVEL", default_value = "info")]
+        log: tracing::Level,
+    },
     /// Check the configuration and the grants, and print the effective table.
     #[command(after_help = "Example: brokerd check --config /etc/sealward/brokerd.toml --json")]
     Check {
@@ -99,7 +109,7 @@ pub(crate) fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let outcome = match cli.command {
-        Command::Serve(args) => serve(&args.config),
+        Command::Serve { config, parent, log } => serve(&config.config, parent, log),
         Command::Check { config, json } => check(&config.config, json),
         Command::Explain { config, tool, arguments, session, json } => {
             explain(&config.config, Question { tool, arguments, session }, json)
@@ -116,8 +126,11 @@ fn say(out: &mut dyn std::io::Write, text: &str) {
     drop(writeln!(out, "{text}"));
 }
 
-fn serve(path: &Path) -> Result<ExitCode, Failure> {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
+fn serve(path: &Path, parent: Option<u32>, log: tracing::Level) -> Result<ExitCode, Failure> {
+    tracing_subscriber::fmt().with_max_level(log).with_writer(std::io::stderr).with_target(false).init();
+    if let Some(parent) = parent {
+        follow(parent)?;
+    }
     let config = Config::read(path)?;
     let loaded = Loaded::read(config.grants.as_deref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -137,6 +150,13 @@ fn serve(path: &Path) -> Result<ExitCode, Failure> {
         tracing::info!(socket = %socket.path.display(), records = opened.seq, "serving");
         accept(&socket, &broker).await
     })
+}
+
+/// Ends with the parent. It may have ended before this was said, which is looked at afterwards.
+fn follow(parent: u32) -> Result<(), Failure> {
+    set_parent_process_death_signal(Some(Signal::TERM))?;
+    let now = getppid().map(|pid| pid.as_raw_nonzero().get());
+    if now == i32::try_from(parent).ok() { Ok(()) } else { Err("the parent has ended already".into()) }
 }
 
 /// A broker whose grants let commands run does not start without the sandbox they run in.

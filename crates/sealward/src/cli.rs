@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agents, approvers, connect, doctor, enrol, health, hook, hub, pause, proof, try_road, up,
+    agents, approvers, audit, connect, doctor, enrol, health, hook, hub, pause, proof, try_road, up,
 };
 use crate::home::Home;
 use crate::output::{Exit, Failure, Output};
@@ -83,6 +83,9 @@ enum Command {
     /// Check a proof by itself, as executors do
     #[command(after_help = proof::EXAMPLE)]
     Proof(proof::Args),
+    /// Check and read the broker's log
+    #[command(after_help = audit::EXAMPLE)]
+    Audit(audit::Args),
     /// Answer an agent's hook: ask, wait, check the proof (agents run this)
     #[command(after_help = hook::EXAMPLE)]
     Hook(hook::Args),
@@ -122,6 +125,7 @@ fn dispatch(command: &Command, home: &Home, out: &mut Output) -> Result<Exit, Fa
         Command::Resume(args) => pause::resume(args, home, out),
         Command::Health(args) => health::run(args, home, out),
         Command::Proof(args) => proof::run(args, home, out),
+        Command::Audit(args) => audit::run(args, home, out),
     }
 }
 

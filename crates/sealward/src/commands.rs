@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod approvers;
+pub(crate) mod audit;
 pub(crate) mod connect;
 pub(crate) mod doctor;
 pub(crate) mod enrol;

@@ -65,6 +65,7 @@ impl Home {
             self.dir.join("grants"),
             self.dir.join("kept"),
             self.dir.join("broker"),
+            self.dir.join("broker/grants"),
             hub,
             proposals,
         ]
@@ -83,6 +84,21 @@ impl Home {
     /// Where the executors remember what was used.
     pub(crate) fn replay(&self) -> PathBuf {
         self.dir.join("replay")
+    }
+
+    /// The broker's log.
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.dir.join("audit")
+    }
+
+    /// The broker's configuration.
+    pub(crate) fn broker_config(&self) -> PathBuf {
+        self.dir.join("broker/brokerd.toml")
+    }
+
+    /// The broker's token.
+    pub(crate) fn broker_token(&self) -> PathBuf {
+        self.dir.join("broker/token")
     }
 
     /// The hook's token.

@@ -226,7 +226,8 @@ impl World {
     /// Pins exactly these keys, at the hook and at the hub, with a quorum for asks.
     pub fn pin(&self, keys: &[&SoftPasskey], quorum: u32) {
         let hook = self.hook_identity();
-        self.write_pins(&self.home.join("approvers.json"), &[&hook], keys, quorum);
+        let broker = hook.replace("hook@", "broker@");
+        self.write_pins(&self.home.join("approvers.json"), &[&hook, &broker], keys, quorum);
         self.pin_at_hub(keys, quorum);
     }
 

@@ -27,6 +27,8 @@ const REVOKE_EXAMPLE: &str = "Example:\n  sealward agents revoke claude";
 
 /// The hook's token that `up` makes.
 const FIRST_NAME: &str = "claude";
+/// The name under which the calls of this home's broker stand in the inbox.
+const BROKER_NAME: &str = "broker";
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -192,21 +194,29 @@ fn revoke(args: &Revoke, home: &Home, out: &mut Output) -> Result<Exit, Failure>
 ///
 /// # Errors
 /// Disk, database, or another machine of that name.
-pub(crate) fn first_token(home: &Home, laid: &Laid) -> Result<(), Failure> {
-    let kept = files::read_if_there(&home.token()).map_err(Failure::cannot)?;
+pub(crate) fn first_tokens(home: &Home, laid: &Laid) -> Result<(), Failure> {
+    own_token(&home.token(), FIRST_NAME, &laid.hook, laid)?;
+    match &laid.broker {
+        Some(broker) => own_token(&home.broker_token(), BROKER_NAME, broker, laid),
+        None => Ok(()),
+    }
+}
+
+fn own_token(path: &Path, name: &str, executor: &str, laid: &Laid) -> Result<(), Failure> {
+    let kept = files::read_if_there(path).map_err(Failure::cannot)?;
     let token = match kept {
         Some(text) => text.trim().to_owned(),
         None => {
             let token = new_token().map_err(Failure::cannot)?;
-            files::write(&home.token(), format!("{token}\n").as_bytes()).map_err(Failure::cannot)?;
+            files::write(path, format!("{token}\n").as_bytes()).map_err(Failure::cannot)?;
             token
         }
     };
     let new = NewToken {
-        name: String::from(FIRST_NAME),
+        name: name.to_owned(),
         hash: sha256(token.as_bytes()),
         role: Role::Hook,
-        executors: vec![laid.hook.clone()],
+        executors: vec![executor.to_owned()],
     };
     let added = with_database(&laid.hub.database(), async |store| {
         match store.token(&new.hash).await? {

@@ -1,8 +1,7 @@
 //! `sealward up`: lays the home out, runs the hub as a child, and asks at this terminal whether a proposed key is pinned.
 //!
 //! It is a parent for one reason: the hub's process must not be the one that writes an executor's pins. Nothing here serves
-//! requests. The broker will be a second child, started beside the hub
-//! and reporting its end to the same queue.
+//! requests. The broker is a second child, started beside the hub and reporting its end to the same queue.
 
 use std::io;
 use std::net::SocketAddr;
@@ -64,6 +63,7 @@ enum UpError {
 enum Event {
     Typed(Option<String>),
     Ended(io::Result<ExitStatus>),
+    BrokerEnded(io::Result<ExitStatus>),
     Signal(Signal),
 }
 
@@ -74,17 +74,18 @@ pub(crate) fn run(args: &Args, home: &Home, out: &mut Output) -> Result<Exit, Fa
     let _lock = Lock::take(home).map_err(Failure::cannot)?;
     let laid = layout::lay_out(home, wish, &host, clock::now())?;
     layout::both_free(laid.hub.listen)?;
-    agents::first_token(home, &laid)?;
+    agents::first_tokens(home, &laid)?;
 
     let (events, arriving) = mpsc::channel();
     let sender = events.clone();
     signals::watch(move |signal| drop(sender.send(Event::Signal(signal))))
         .map_err(|source| Failure::cannot(UpError::Signals { source }))?;
     let hub = start_hub(home, events.clone()).map_err(Failure::cannot)?;
-    let mut parent = Parent { hub, arriving, stopping: false };
+    let mut parent = Parent { hub, broker: None, events: events.clone(), arriving, stopping: false };
     if let Some(exit) = parent.await_health(laid.hub.listen, out)? {
         return Ok(exit);
     }
+    parent.broker = start_broker(home, &laid, parent.events.clone(), out);
     greet(home, &laid, out)?;
     let terminal = Terminal::open().ok();
     match &terminal {
@@ -133,9 +134,42 @@ fn start_hub(home: &Home, events: Sender<Event>) -> Result<Pid, UpError> {
     Ok(pid)
 }
 
-/// The parent at work: one hub, one queue of what happens.
+/// The broker runs as a program of its own beside this one, in a process group of its own. Where it is missing the hub stays
+/// useful, so that is said and no more.
+fn start_broker(home: &Home, laid: &Laid, events: Sender<Event>, out: &mut Output) -> Option<Pid> {
+    laid.broker.as_ref()?;
+    let program = std::env::current_exe().ok()?.with_file_name("brokerd");
+    if !program.exists() {
+        out.note("no `brokerd` beside this program: hooks work, agent loops of your own do not");
+        return None;
+    }
+    let started = Command::new(program)
+        .args(["serve", "--config"])
+        .arg(home.broker_config())
+        .arg("--parent")
+        .arg(std::process::id().to_string())
+        .args(["--log", "warn"])
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn();
+    match started {
+        Ok(mut child) => {
+            let pid = Pid::from_child(&child);
+            thread::spawn(move || drop(events.send(Event::BrokerEnded(child.wait()))));
+            Some(pid)
+        }
+        Err(error) => {
+            out.note(format_args!("sealward: the broker cannot be started: {error}"));
+            None
+        }
+    }
+}
+
+/// The parent at work: one hub, one broker, one queue of what happens.
 struct Parent {
     hub: Pid,
+    broker: Option<Pid>,
+    events: Sender<Event>,
     arriving: Receiver<Event>,
     stopping: bool,
 }
@@ -197,15 +231,32 @@ impl Parent {
                 None
             }
             Event::Ended(status) => Some(self.ended(status, out)),
+            Event::BrokerEnded(status) => {
+                self.broker = None;
+                if !self.stopping {
+                    let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+                    out.note(format_args!(
+                        "sealward: the broker ended by itself ({how}); it is not started again. Its calls are denied until you run `sealward up`"
+                    ));
+                }
+                None
+            }
         }
     }
 
     /// A hub that is gone already needs no signal; its end is on the queue.
     fn pass_on(&self, signal: Signal) {
         kill_process(self.hub, signal).ok();
+        if let Some(broker) = self.broker {
+            kill_process(broker, signal).ok();
+        }
     }
 
     fn ended(&self, status: io::Result<ExitStatus>, out: &mut Output) -> Exit {
+        if let Some(broker) = self.broker {
+            // It denies and records what waits; its end needs no witness.
+            kill_process(broker, Signal::TERM).ok();
+        }
         let code = match &status {
             Ok(status) => code_of(*status),
             Err(_) => 3,

@@ -48,6 +48,8 @@ pub(crate) struct Laid {
     pub(crate) hub: hub::Config,
     /// Who the hook of this machine is.
     pub(crate) hook: String,
+    /// Who its broker is; a home that was laid out before there was one has none.
+    pub(crate) broker: Option<String>,
 }
 
 /// The home folder could not be laid out.
@@ -156,7 +158,13 @@ pub(crate) fn lay_out(home: &Home, wish: Wish, host: &str, now: Timestamp) -> Re
     pins::lay_out(home, &executors, &hub.identity(), now)?;
     let hook = identity.get("hook").and_then(toml::Value::as_str);
     let hook = hook.ok_or_else(|| LayoutError::Executor { path: home.executor_config() })?.to_owned();
-    Ok(Laid { hub, hook })
+    let broker = identity.get("broker").and_then(toml::Value::as_str).map(str::to_owned);
+    if let Some(broker) = &broker
+        && files::read_if_there(&home.broker_config())?.is_none()
+    {
+        files::write(&home.broker_config(), broker_toml(home, hub.listen.port(), broker).as_bytes())?;
+    }
+    Ok(Laid { hub, hook, broker })
 }
 
 /// Says early, and with a remedy, that the hub could not listen.
@@ -228,7 +236,27 @@ fn executor_toml(port: u16, host: &str) -> String {
          [identity]\n\
          hook = \"hook@{host}\"\n\
          commit = \"commit@{host}\"\n\
-         runner = \"runner@{host}\"\n"
+         runner = \"runner@{host}\"\n\
+         broker = \"broker@{host}\"\n"
+    )
+}
+
+/// The broker shares pins and replay store with the other executors of this home; its log lies beside them.
+fn broker_toml(home: &Home, port: u16, identity: &str) -> String {
+    let folder = |path: &Path| toml::Value::from(path.display().to_string());
+    format!(
+        "# Made by `sealward up`. Without grants the broker denies every call, and records that.\n\
+         [paths]\n\
+         home = {}\n\
+         grants = {}\n\
+         \n\
+         [hub]\n\
+         url = \"http://127.0.0.1:{port}\"\n\
+         token_file = {}\n\
+         identity = \"{identity}\"\n",
+        folder(home.dir()),
+        folder(&home.dir().join("broker/grants")),
+        folder(&home.broker_token()),
     )
 }
 

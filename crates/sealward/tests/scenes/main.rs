@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod batches;
+mod broker;
 mod browser;
 mod claude;
 mod denials;
