@@ -30,9 +30,10 @@ export SEALWARD_PYTHON := $(CURDIR)/$(TOOLS)/python/bin/python
 
 test: prepare web
 	$(CARGO) build --locked -p brokerd
+	# The summary of the whole run comes last: nextest knows no tests in documents, so those go first.
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked && \
-		$(CARGO) test --doc -p proof --locked; \
+		$(CARGO) test --doc -q -p proof --locked && \
+		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked; \
 	else \
 		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test --workspace --locked; \
 	fi
