@@ -115,7 +115,7 @@ fn try_connect(args: &ConnectArgs, home: &Home, out: &mut Output) -> Result<Exit
     }
     file.replace(Some(&after))?;
     out.line(format_args!(
-        "{} is connected: from its next start on every tool call asks, for up to {} s.\n\
+        "{} is connected: from its next start on its tool calls ask you, for up to {} s each.\n\
          `sealward try` shows the road, `sealward doctor` checks it, `sealward disconnect {}` undoes it.\n\
          This guards against mistakes: code that runs as your own user can take the hook out.",
         args.agent.0.title, args.wait, args.agent.0.agent,
