@@ -24,7 +24,8 @@ fn every_rust_file_says_first_what_it_is_for() {
 
 #[test]
 fn no_file_outgrows_its_budget() {
-    let code = |path: &str| [".rs", ".js", ".mjs", ".css", ".py", ".ts"].iter().any(|suffix| path.ends_with(suffix));
+    let code =
+        |path: &str| [".rs", ".js", ".mjs", ".css", ".py", ".ts"].iter().any(|suffix| path.ends_with(suffix));
     let mut faults = Vec::new();
     for file in files().into_iter().filter(|file| code(&file.path)) {
         let lines = file.lines();
