@@ -132,7 +132,7 @@ export const api = {
   /** @returns {Promise<Me>} */
   me: () => call('GET', '/api/me'),
   /** @param {string} [after] @returns {Promise<Snapshot>} */
-  snapshot: (after) => call('GET', `/api/snapshot?limit=500${after ? `&after=${q(after)}` : ''}`),
+  snapshot: (after) => call('GET', `/api/snapshot?limit=100${after ? `&after=${q(after)}` : ''}`),
   /** @param {Record<string, unknown>} help @returns {Promise<Prepared>} */
   prepare: (help) => call('POST', '/api/prepare', help),
   /** @param {Proof} proof @param {readonly Entry[]} entries @returns {Promise<{batch?:string|Batch, id?:string}>} */
@@ -155,19 +155,22 @@ export const api = {
   eventTexts: (since, limit) => call('GET', `/api/events?since=${since}&wait=0&limit=${limit}`, undefined, splitLines),
 };
 
-/** Every page of the snapshot: what waits must all be there, or "nothing waits" would be a lie. @returns {Promise<Snapshot>} */
-export async function wholeSnapshot() {
+/**
+ * The snapshot with at least `want` of the rows that wait, if there are so many: the oldest first, as the hub pages them. `total` says
+ * how many there are, so that what is not fetched yet is still told.
+ * @param {number} want @returns {Promise<Snapshot>}
+ */
+export async function fetchSnapshot(want) {
   const first = await api.snapshot();
-  let { next } = first;
   const seen = new Set(first.inbox.map((r) => r.id));
-  while (next) {
-    const more = await api.snapshot(next);
+  while (first.next && first.inbox.length < want) {
+    const more = await api.snapshot(first.next);
     for (const row of more.inbox) {
       if (!seen.has(row.id)) first.inbox.push(row);
       seen.add(row.id);
     }
-    if (more.next === next) break;
-    next = more.next;
+    if (more.next === first.next) break;
+    first.next = more.next;
   }
   return first;
 }

@@ -6,6 +6,7 @@ import { api } from './api.js';
 import { approveRows, checkBatch, denyRows, quorumOf, signToo, undo } from './deeds.js';
 import { el, put } from './dom.js';
 import { detailView } from './detail.js';
+import { freeze } from './item.js';
 import { RowView, summary } from './row.js';
 import { denySheet, helpSheet, SealingPanel, sheet, UndoBar } from './sheets.js';
 import { ITEMS_MAX, SealError } from './seal.js';
@@ -22,6 +23,8 @@ import { t } from './words.js';
 const LINGER_MS = 6000;
 /** Nothing is taken away while a finger or the mouse was at it within this time. */
 const STILL_MS = 1500;
+/** Rows that are fetched and drawn at once; more on demand. */
+const ROWS = 100;
 /** Notes of the hub that the row itself already says. */
 const SAID_ANYWAY = /guard is cooperative$|^only a person may allow this/;
 
@@ -41,11 +44,20 @@ export class Inbox {
     this.note = el('div', { class: 'calm' });
     this.detail = el('aside', { class: 'detail', 'aria-label': t('details') });
     this.newLine = el('button', { class: 'newline', type: 'button', testid: 'new-rows', hidden: true, on: { click: () => this.showNew() } });
+    this.want = ROWS;
+    this.moreLine = el('button', {
+      class: 'plain more', type: 'button', testid: 'more-rows', hidden: true, on: {
+        click: () => {
+          this.want += ROWS;
+          void this.app.refresh();
+        },
+      },
+    });
     this.batchBar = el('section', { class: 'batchbar', hidden: true, 'aria-label': t('batch') });
     this.pinned = el('div', { class: 'pinned' });
     this.sealing = new SealingPanel();
     this.undoBar = new UndoBar(() => app.now, (id) => void this.undo(id));
-    this.node = el('div', { class: 'inbox' }, el('div', { class: 'column' }, this.pinned, this.note, this.list), this.detail);
+    this.node = el('div', { class: 'inbox' }, el('div', { class: 'column' }, this.pinned, this.note, this.list, this.moreLine), this.detail);
     this.floor = el('div', { class: 'floor' }, this.newLine, this.batchBar, this.sealing.node, this.undoBar.node);
     this.seer = new IntersectionObserver((entries) => this.see(entries), { rootMargin: '-56px 0px -56px 0px' });
     // Whatever makes a row taller or shorter moves the buttons below it.
@@ -128,6 +140,9 @@ export class Inbox {
     }
     const settling = new Set(snap.batches.filter((b) => b.status === 'settling').map((b) => b.id));
     for (const id of [...this.undoBar.bars.keys()]) if (!settling.has(id)) void this.ended(id);
+    const further = snap.next ? Math.max(0, snap.total - snap.inbox.length) : 0;
+    this.moreLine.hidden = further === 0;
+    this.moreLine.textContent = t('more_rows', { n: further });
     this.drawPinned(snap);
     this.loaded = true;
     this.drawNote();
@@ -142,6 +157,12 @@ export class Inbox {
     view.outcome = { status: view.row.status, text: '' };
     try {
       const { row, events } = await api.story(view.row.id);
+      if (row.status === 'pending' || row.status === 'collecting' || row.status === 'settling') {
+        // It still waits; it only stood on another page of the answer.
+        view.outcome = null;
+        view.update(freeze(row));
+        return;
+      }
       view.leave({ status: row.status, text: outcomeWords(row.status, events) });
     } catch {
       view.leave({ status: 'gone', text: t('out_gone') });

@@ -193,3 +193,12 @@ export async function fingerprint(spki) {
   for (let i = 0; i < 20; i += 1) out += letters[Number((bits >> BigInt(104 - 5 * (i + 1))) & 31n)];
   return out.replace(/(.{5})(?=.)/g, '$1-');
 }
+
+/** So that what was drawn is what is sealed. @template T @param {T} value @returns {T} */
+export function freeze(value) {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const v of Object.values(value)) freeze(v);
+  }
+  return value;
+}

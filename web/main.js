@@ -1,12 +1,13 @@
 // The page: what it knows of the hub, which view is shown, and the line at the head that says whether any of it can be relied on.
 // Not here: the views.
 
-import { api, ApiError, follow, session, wholeSnapshot } from './api.js';
+import { api, ApiError, fetchSnapshot, follow, session } from './api.js';
 import { resume } from './deeds.js';
 import { el, icon, put } from './dom.js';
 import { errorWords } from './errors.js';
 import { historyView } from './history.js';
 import { Inbox } from './inbox.js';
+import { freeze } from './item.js';
 import { cardView, enrolView, loginView } from './login.js';
 import { rulesView } from './rules.js';
 import { runningView } from './running.js';
@@ -55,6 +56,10 @@ export class App {
     this.voice = el('p', { class: 'voice', role: 'status', 'aria-live': 'polite' });
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.burst = undefined;
+    /** @type {Promise<void>|null} */
+    this.fetching = null;
+    /** @type {Promise<void>|null} */
+    this.again = null;
     this.exact = (/** @type {string} */ text) => exact(text, '', 'prose');
     document.addEventListener('keydown', (e) => this.key(e));
     window.addEventListener('online', () => this.stream?.poke());
@@ -74,6 +79,12 @@ export class App {
   /** Whether anything may be approved at all. */
   get live() {
     return this.online && this.snap?.head.verified === true;
+  }
+
+  /** How many wait for a person. */
+  get waiting() {
+    const { snap } = this;
+    return snap ? Math.max(snap.total, snap.inbox.length) - snap.inbox.filter((r) => r.status === 'settling').length : 0;
   }
 
   /** Batches that were signed on this page. Another person may still be missing, but not this one. @param {string|null} batch */
@@ -172,11 +183,26 @@ export class App {
     this.inbox?.wakeAll();
   }
 
-  /** Fetches what is, and shows it. */
+  /** Fetches what is, and shows it. One question at a time: an older answer never overwrites a newer one. @returns {Promise<void>} */
   async refresh() {
+    if (this.fetching) {
+      // What was asked for may be missing from the answer under way: ask again after it, once for all who wait.
+      this.again ??= this.fetching.then(() => {
+        this.again = null;
+        return this.refresh();
+      });
+      return this.again;
+    }
+    this.fetching = this.look().finally(() => {
+      this.fetching = null;
+    });
+    return this.fetching;
+  }
+
+  async look() {
     try {
       this.me ??= await api.me();
-      const snap = await wholeSnapshot();
+      const snap = await fetchSnapshot(this.inbox?.want ?? 0);
       this.offset = snap.now - Date.now();
       this.snap = freeze(snap);
       this.connection = 'online';
@@ -219,12 +245,12 @@ export class App {
     if (!this.tabs) return;
     const focused = document.activeElement?.getAttribute('data-testid');
     put(this.tabs, ...TABS.map((tab) => {
-      const n = tab === 'inbox' ? (this.snap?.inbox.filter((r) => r.status !== 'settling').length ?? 0) : 0;
+      const n = tab === 'inbox' ? this.waiting : 0;
       return el('button', { type: 'button', testid: `tab-${tab}`, 'aria-current': this.tab === tab ? 'page' : null, on: { click: () => this.show(tab) } },
         icon(tab), el('span', { text: t(`tab_${tab}`) }), n ? el('b', { class: 'count', 'aria-label': t('waiting_n', { n }), text: n > 99 ? '99+' : String(n) }) : null);
     }));
     if (focused?.startsWith('tab-')) /** @type {HTMLElement|null} */ (this.tabs.querySelector(`[data-testid=${focused}]`))?.focus();
-    document.title = this.snap?.inbox.length ? `(${this.snap.inbox.length}) ${t('title')}` : t('title');
+    document.title = this.waiting ? `(${this.waiting}) ${t('title')}` : t('title');
   }
 
   drawHead() {
@@ -288,15 +314,6 @@ export class App {
     if (target?.closest('input:not([type=checkbox]), textarea, select')) return;
     if (this.view?.key?.(e)) e.preventDefault();
   }
-}
-
-/** So that what was drawn is what is sealed. @template T @param {T} value @returns {T} */
-function freeze(value) {
-  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const v of Object.values(value)) freeze(v);
-  }
-  return value;
 }
 
 const root = document.getElementById('root');

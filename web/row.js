@@ -164,7 +164,7 @@ export class RowView {
     const { row, act } = this;
     const warnings = this.changedUnderUs ? [{ level: /** @type {const} */ ('stop'), key: 'warn_changed' }, ...this.warnings] : this.warnings;
     const hadFocus = this.node.contains(document.activeElement);
-    const risk = this.problems?.length ? 'stop' : riskOf(warnings);
+    const risk = this.problems?.length ? 'stop' : riskOf(warnings, act);
     const status = this.outcome?.status ?? row.status;
     this.node.setAttribute('data-status', status);
     this.node.className = `row ${risk}${this.outcome ? ' left' : ''}`;

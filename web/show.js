@@ -95,7 +95,7 @@ function marked(s, hidden, stacked, lineStart) {
   if (s[0] === ' ') {
     // Indentation may be as wide as code is; only what is wider than that is counted instead of drawn.
     if (lineStart && s.length <= 60) return { s, show: s, mark: '' };
-    return { s, show: s.length <= 3 ? '␠'.repeat(s.length) : `␠×${s.length}`, mark: 'space' };
+    return { s, show: s.length <= 3 ? '␣'.repeat(s.length) : `␣×${s.length}`, mark: 'space' };
   }
   const show = stacked !== undefined ? Array.from(stacked, (c) => `␣${codePoint(c)}`).join('') : `␣${codePoint(s)}`;
   return { s, show, mark: 'hidden' };

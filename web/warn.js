@@ -1,7 +1,7 @@
 // What is odd about a row, in words: the warning band above an act, and how risky the row looks.
 // Help for the eye only. What may run without a person is decided by `policy`, never here.
 
-import { actOf, leaves, shellParts, textsOf } from './acts.js';
+import { actOf, leaves, riskyWords, shellParts, textsOf } from './acts.js';
 import { parse, text as member } from './json.js';
 import { findings } from './show.js';
 
@@ -38,10 +38,14 @@ export function warningsOf(row) {
   return out.sort((a, b) => order[a.level] - order[b.level]);
 }
 
-/** @param {readonly Warning[]} warnings @returns {'safe'|'careful'|'stop'} */
-export function riskOf(warnings) {
+/**
+ * What the shape at the head of a row says. A command with a marked word is never shown as harmless.
+ * @param {readonly Warning[]} warnings @param {import('./acts.js').Act} act @returns {'safe'|'careful'|'stop'}
+ */
+export function riskOf(warnings, act) {
   if (warnings.some((w) => w.level === 'stop')) return 'stop';
-  return warnings.some((w) => w.level === 'careful') ? 'careful' : 'safe';
+  const marked = act.blocks.some((block) => block.type === 'shell' && riskyWords(block.text).length > 0);
+  return marked || warnings.some((w) => w.level === 'careful') ? 'careful' : 'safe';
 }
 
 /** @typedef {(level: Level, key: string, params?: Record<string, unknown>) => void} Say */

@@ -50,6 +50,7 @@ export const de = {
   day_denied: 'abgelehnt',
   day_expired: 'abgelaufen',
   new_rows: (/** @type {any} */ p) => `${p.n} neu`,
+  more_rows: (/** @type {any} */ p) => `${num(p.n)} ${n1(p.n, 'weiteres wartet', 'weitere warten')} · zeigen`,
   pinned_by: '{label} warnt alle Agenten:',
   row_label: '{agent} fragt: {act}',
   risk_safe: 'nichts Auffälliges gefunden',

@@ -51,6 +51,7 @@ export const en = {
   day_denied: 'denied',
   day_expired: 'expired',
   new_rows: (/** @type {any} */ p) => `${p.n} new`,
+  more_rows: (/** @type {any} */ p) => `${num(p.n)} more ${n1(p.n, 'waits', 'wait')} · show`,
   pinned_by: '{label} warns all agents:',
   row_label: '{agent} asks: {act}',
   risk_safe: 'nothing odd found',

@@ -66,17 +66,23 @@ export function ago(at, now) {
   return now - at < 10_000 ? t('just_now') : span(now - at);
 }
 
+/** How this device writes dates in the page's language: British and American English differ. */
+function region() {
+  const wanted = typeof navigator === 'undefined' ? [] : navigator.languages;
+  return wanted.find((w) => w.slice(0, 2).toLowerCase() === lang) ?? lang;
+}
+
 /** A moment, in full. @param {number} at */
 export function moment(at) {
-  return new Intl.DateTimeFormat(lang, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
+  return new Intl.DateTimeFormat(region(), { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
 }
 
 /** @param {number} at */
 export function clock(at) {
-  return new Intl.DateTimeFormat(lang, { timeStyle: 'short' }).format(at);
+  return new Intl.DateTimeFormat(region(), { timeStyle: 'short' }).format(at);
 }
 
 /** @param {number} at */
 export function day(at) {
-  return new Intl.DateTimeFormat(lang, { weekday: 'long', day: 'numeric', month: 'long' }).format(at);
+  return new Intl.DateTimeFormat(region(), { weekday: 'long', day: 'numeric', month: 'long' }).format(at);
 }

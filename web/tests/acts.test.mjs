@@ -124,8 +124,10 @@ test('the warning band says what is odd', () => {
   assert.ok(keys(ask('Write', { file_path: '/etc/passwd', content: '' })).includes('warn_outside'));
   assert.ok(keys(ask('Odd', '{"n":9007199254740993}')).includes('warn_number'));
   assert.ok(keys(ex.twice()).includes('warn_also'));
-  assert.equal(riskOf(warningsOf(command('ls'))), 'safe');
-  assert.equal(riskOf(warningsOf(ex.shell())), 'stop');
+  const risk = (row) => riskOf(warningsOf(row), actOf(row));
+  assert.equal(risk(command('ls')), 'safe');
+  assert.equal(risk(command('systemctl restart x')), 'careful');
+  assert.equal(risk(ex.shell()), 'stop');
 });
 
 test('outside is judged by path component', () => {

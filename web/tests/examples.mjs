@@ -6,7 +6,7 @@ import { ask, command, row } from './mock.mjs';
 
 const hex32 = () => randomBytes(16).toString('hex');
 
-export const deploy = (more = {}) => ask('Bash', { command: 'make deploy', description: 'Ship the fix to staging' }, { why: 'ship the fix for the login bug', ...more });
+export const deploy = (more = {}) => ask('Bash', { command: 'make deploy' }, { why: 'ship the fix for the login bug', ...more });
 
 export const shell = () => ask('Bash', {
   command: 'cd /srv/api-server && npm ci && npm test && git push --force origin main; rm -rf ./dist && bash scripts/release.sh | tee /tmp/out.log', timeout: 120000,

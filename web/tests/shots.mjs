@@ -74,6 +74,20 @@ const STATES = {
     page.wholePage = true;
     return page;
   },
+  async readme(mock, visit) {
+    mock.add(ex.deploy(), ex.edit(), ex.mcp());
+    const { page } = await visit(mock);
+    await page.getByTestId('row').nth(2).waitFor();
+    await page.waitForTimeout(700);
+    return page;
+  },
+  async risky(mock, visit) {
+    mock.add(ex.curl(), ex.deploy());
+    const { page } = await visit(mock);
+    await page.getByTestId('row').nth(1).waitFor();
+    await page.waitForTimeout(700);
+    return page;
+  },
   async german(mock, visit) {
     mock.add(ex.deploy(), ex.curl());
     const { page } = await visit(mock, { locale: 'de-DE' });

@@ -65,9 +65,9 @@ test('quotes and dashes are ordinary in prose and marked in a command', () => {
 });
 
 test('gaps are counted, indentation is drawn, trailing spaces are seen', () => {
-  assert.equal(plain(`ls${' '.repeat(500)}; rm`, 'act'), 'ls␠×500; rm');
+  assert.equal(plain(`ls${' '.repeat(500)}; rm`, 'act'), 'ls␣×500; rm');
   assert.equal(plain('if x:\n        y', 'act'), 'if x:\n        y');
-  assert.equal(plain('a  \nb ', 'act'), 'a␠␠\nb␠');
+  assert.equal(plain('a  \nb ', 'act'), 'a␣␣\nb␣');
   assert.equal(plain(`a${'\n'.repeat(400)}b`, 'act'), 'a↵×400\nb');
 });
 
