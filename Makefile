@@ -28,9 +28,9 @@ run:
 export SEALWARD_BROKERD := $(CURDIR)/target/debug/brokerd
 export SEALWARD_PYTHON := $(CURDIR)/$(TOOLS)/python/bin/python
 
+# The summary of the whole run comes last: nextest knows no tests in documents, so those go first.
 test: prepare web
 	$(CARGO) build --locked -p brokerd
-	# The summary of the whole run comes last: nextest knows no tests in documents, so those go first.
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 		$(CARGO) test --doc -q -p proof --locked && \
 		SEALWARD_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) nextest run --workspace --locked; \
