@@ -12,7 +12,7 @@ use testkit::{Alg, Desk, Fields, Payload, SoftPasskey, World, now_ms};
 
 /// No undo window, and no rate in the way.
 pub(crate) const OPEN_LIMITS: &str =
-    "[inbox]\nundo_s = 0\n[limits]\npending_per_agent = 1000\nasks_per_minute = 1000000\n";
+    "[inbox]\nundo_s = 0\n[limits]\npending_per_agent = 1000\nasks_per_minute = 100000\n";
 const WARM_UP: usize = 20;
 const SAMPLES: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(20);
